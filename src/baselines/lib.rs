@@ -1,0 +1,1 @@
+//! What the paper compares with: trace, multivariate and reduced-rank regression, HOPLS, tensor networks, imputation, CVKT.

@@ -1,0 +1,1 @@
+//! Partial trace regression: maps, stacks, losses, solvers, completion, the bound, backends.

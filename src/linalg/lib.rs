@@ -1,0 +1,25 @@
+//! Dense linear algebra for many small matrices.
+//!
+//! Arrays come and go as [`ndarray`] views; [`faer`] does the work underneath. Everything here runs on the
+//! calling thread and gives the same bits whatever the thread count: parallel callers split their work into
+//! blocks of a fixed size and reduce them in a fixed order.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`real`] | the scalar trait [`Real`] (`f32`, `f64`) |
+//! | [`product`] | [`gemm`](product::gemm) on strided views, [`matmul`](product::matmul) |
+//! | [`decompose`] | symmetric eigenvalues, singular values, Cholesky, least squares |
+//! | [`symmetric`] | functions of symmetric matrices, half-vectorisation, checks |
+#![warn(missing_docs)]
+
+pub mod decompose;
+pub mod error;
+pub mod product;
+pub mod real;
+pub mod symmetric;
+
+pub use decompose::{Eigh, Svd, cholesky, eigh, lstsq, solve_spd, svd};
+pub use error::{Error, Result};
+pub use product::{gemm, matmul};
+pub use real::Real;
+pub use symmetric::{is_symmetric, smat, svec, sym_fn, symmetrise};

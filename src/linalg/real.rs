@@ -1,0 +1,53 @@
+//! The scalars this project computes with.
+
+use num_traits::{Float, FloatConst, FromPrimitive, NumAssign, ToPrimitive};
+use std::fmt::{Debug, Display};
+use std::iter::Sum;
+
+/// A real scalar: `f32` or `f64`.
+///
+/// ```
+/// use linalg::Real;
+/// fn third<T: Real>() -> T { T::of(1.0) / T::of(3.0) }
+/// assert_eq!(third::<f64>(), 1.0 / 3.0);
+/// ```
+pub trait Real:
+    faer::traits::RealField
+    + Float
+    + FloatConst
+    + NumAssign
+    + FromPrimitive
+    + ToPrimitive
+    + Sum
+    + Copy
+    + Default
+    + Debug
+    + Display
+    + Send
+    + Sync
+    + ndarray::ScalarOperand
+    + 'static
+{
+    /// The scalar nearest to `x`.
+    fn of(x: f64) -> Self;
+    /// This scalar as `f64`.
+    fn as_f64(self) -> f64;
+}
+
+impl Real for f32 {
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+    fn as_f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Real for f64 {
+    fn of(x: f64) -> Self {
+        x
+    }
+    fn as_f64(self) -> f64 {
+        self
+    }
+}

@@ -1,0 +1,1 @@
+//! SPD matrices: kernels, covariances, Riemannian geometry, MDM, optimal transport.

@@ -1,0 +1,2 @@
+//! `repro`: the program.
+fn main() {}
