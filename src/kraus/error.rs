@@ -1,0 +1,128 @@
+//! What can be refused: every message says what, where and what to do next.
+
+/// Result of building or converting a model or a problem.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A refusal of wrong data or parameters.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// Shapes that do not fit together.
+    #[error("{what}: expected shape {expected:?}, got {got:?}")]
+    Shape {
+        /// The argument.
+        what: &'static str,
+        /// The shape that would fit.
+        expected: Vec<usize>,
+        /// The shape given.
+        got: Vec<usize>,
+    },
+    /// A Kraus map without operators.
+    #[error("a Kraus map needs rank >= 1, got rank 0; choose a rank between 1 and p*q")]
+    RankZero,
+    /// A set without samples, or matrices without rows.
+    #[error("{what} is empty, shape {shape:?}; at least one sample with at least one row is needed")]
+    Empty {
+        /// The argument.
+        what: &'static str,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// NaN or infinity.
+    #[error("{what}: sample {index} contains NaN or infinite values; remove it or mask the entries")]
+    NotFinite {
+        /// The argument.
+        what: &'static str,
+        /// First index along the first axis with such a value.
+        index: usize,
+    },
+    /// A matrix that must be symmetric is not.
+    #[error("{what}: matrix {index} is not symmetric; symmetrise it or use a method for general matrices")]
+    NotSymmetric {
+        /// The argument.
+        what: &'static str,
+        /// First index along the first axis.
+        index: usize,
+    },
+    /// A mask with values other than 0 and 1.
+    #[error("mask: sample {index} has the value {value}; only 0 (missing) and 1 (observed) are allowed")]
+    Mask {
+        /// First index along the first axis.
+        index: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// A matrix unit outside the p x p grid.
+    #[error("matrix unit {index} is E_({row},{col}), outside the {p} x {p} grid")]
+    Unit {
+        /// Position in the list.
+        index: usize,
+        /// Row i of E_ij.
+        row: usize,
+        /// Column j of E_ij.
+        col: usize,
+        /// Size of the grid.
+        p: usize,
+    },
+    /// A Choi matrix that is not positive semidefinite.
+    #[error("the map is not completely positive: eigenvalue {min:e} of its Choi matrix, largest {max:e}")]
+    NotCompletelyPositive {
+        /// Smallest eigenvalue.
+        min: f64,
+        /// Largest eigenvalue.
+        max: f64,
+    },
+    /// A parameter out of its range.
+    #[error("parameter `{name}` = {value}: {expected}")]
+    Parameter {
+        /// Its name.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+        /// What would be accepted.
+        expected: &'static str,
+    },
+    /// A decomposition failed.
+    #[error(transparent)]
+    Linalg(#[from] linalg::Error),
+}
+
+/// Why a fit gave no model.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// The data, the start or the parameters are wrong.
+    #[error(transparent)]
+    Input(#[from] Error),
+    /// The loss or the parameters became NaN, infinite or exploded.
+    #[error("{solver} diverged at epoch {epoch}: loss {loss:e}; lower the learning rate or rescale the data")]
+    Diverged {
+        /// The solver.
+        solver: &'static str,
+        /// Epoch or iteration, counted from 1.
+        epoch: usize,
+        /// The loss there.
+        loss: f64,
+    },
+    /// The solver cannot work on this kind of problem or model.
+    #[error("{solver} cannot fit this: {why}")]
+    Unsupported {
+        /// The solver.
+        solver: &'static str,
+        /// The reason and what would work.
+        why: String,
+    },
+}
+
+impl From<linalg::Error> for FitError {
+    fn from(e: linalg::Error) -> Self {
+        Self::Input(Error::Linalg(e))
+    }
+}
+
+/// Index of the first sample (along axis 0) that holds NaN or infinity.
+pub(crate) fn check_finite<T: linalg::Real>(what: &'static str, a: ndarray::ArrayView3<'_, T>) -> Result<()> {
+    let bad = |s: ndarray::ArrayView2<'_, T>| s.iter().any(|v| !num_traits::Float::is_finite(*v));
+    match a.outer_iter().position(bad) {
+        Some(index) => Err(Error::NotFinite { what, index }),
+        None => Ok(()),
+    }
+}
