@@ -31,7 +31,7 @@ pub fn block_trace<T: Real>(matrix: ArrayView2<'_, T>, m: usize) -> Result<Array
 
 fn blocks<T>(what: &'static str, matrix: ArrayView2<'_, T>, m: usize) -> Result<usize> {
     let n = matrix.nrows();
-    if m == 0 || n == 0 || matrix.ncols() != n || n % m != 0 {
+    if m == 0 || n == 0 || matrix.ncols() != n || !n.is_multiple_of(m) {
         let q = n.checked_div(m).unwrap_or(0).max(1);
         return Err(Error::Shape { what, expected: vec![q * m.max(1); 2], got: matrix.shape().to_vec() });
     }
@@ -51,7 +51,7 @@ impl<T: Real> KrausMap<T> {
         if m == 0 {
             return Err(Error::RankZero);
         }
-        if rows % m != 0 {
+        if !rows.is_multiple_of(m) {
             let expected = vec![rows.div_ceil(m) * m, p];
             return Err(Error::Shape { what: "Stinespring matrix", expected, got: a.shape().to_vec() });
         }
