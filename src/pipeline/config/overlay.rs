@@ -1,0 +1,253 @@
+//! The file, one profile and `--set`, laid over each other: what remains is one declaration per stage.
+//!
+//! Every word keeps the place it was written at, so a mistake in a profile or in `--set` is shown there.
+
+use super::error::ConfigError;
+use super::tree::{self, Data, Node, Source};
+use crate::value::Value;
+use std::collections::BTreeMap;
+
+type Result<T> = std::result::Result<T, ConfigError>;
+
+/// Keys and nodes of a map, sorted; the first node is the key's own place.
+pub type Entries = BTreeMap<String, (Node, Node)>;
+
+const TOP: &[&str] = &["version", "seed", "params", "profiles", "stages"];
+const STAGE: &[&str] = &["kind", "needs", "with", "matrix", "exclude", "resources", "retries", "publish"];
+const PROFILE: &[&str] = &["seed", "params", "stages"];
+const PROFILE_STAGE: &[&str] = &["with", "matrix", "exclude", "resources", "retries"];
+
+/// One stage as declared, overlays applied, nothing interpreted yet.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The stage's name, where it stands.
+    pub name: Node,
+    /// The kind's name.
+    pub kind: Node,
+    /// The stages it needs.
+    pub needs: Vec<Node>,
+    /// Parameters.
+    pub with: Entries,
+    /// Axes.
+    pub matrix: Entries,
+    /// Cells to leave out.
+    pub exclude: Option<Node>,
+    /// Resources.
+    pub resources: Option<Node>,
+    /// Retries.
+    pub retries: Option<Node>,
+    /// Where to copy artefacts.
+    pub publish: Option<Node>,
+}
+
+/// The whole file with overlays applied.
+#[derive(Clone, Debug)]
+pub struct Overlaid {
+    /// The run seed.
+    pub seed: u64,
+    /// Global parameters.
+    pub params: Entries,
+    /// Stages in the order of the file.
+    pub stages: Vec<Declared>,
+}
+
+impl Overlaid {
+    /// Lays `profile`, then `sets`, over the file.
+    pub fn new(root: &Node, profile: &str, sets: &[(String, String)]) -> Result<Self> {
+        keys(root, TOP, "the pipeline")?;
+        let version = root
+            .get("version")
+            .ok_or_else(|| ConfigError::at(root, "`version` is missing").help("start the file with `version: 1`"))?;
+        if version.value() != Value::Int(1) {
+            let message = format!("version {} is not known to this program", version.text());
+            return Err(ConfigError::at(version, message).help("write `version: 1`"));
+        }
+        let mut all = Self { seed: 0, params: Entries::new(), stages: Vec::new() };
+        if let Some(seed) = root.get("seed") {
+            all.seed = whole(seed, "`seed`")?;
+        }
+        lay(&mut all.params, root.get("params"), "`params`")?;
+        let stages = root.get("stages").ok_or_else(|| ConfigError::at(root, "`stages` is missing: nothing to run"))?;
+        for (name, body) in map(stages, "`stages`")? {
+            all.stages.push(declare(name, body)?);
+        }
+        if all.stages.is_empty() {
+            return Err(ConfigError::at(stages, "`stages` is empty: nothing to run"));
+        }
+        all.profile(root, profile)?;
+        for (key, value) in sets {
+            all.set(key, value)?;
+        }
+        Ok(all)
+    }
+
+    /// Checks every profile's words and lays the chosen one over the file.
+    fn profile(&mut self, root: &Node, chosen: &str) -> Result<()> {
+        let profiles = root.get("profiles");
+        let entries = profiles.map(|p| map(p, "`profiles`")).transpose()?.unwrap_or(&[]);
+        for (name, body) in entries {
+            let what = format!("profile `{}`", name.text());
+            let mut copy = self.clone();
+            keys(body, PROFILE, &what)?;
+            if let Some(seed) = body.get("seed") {
+                copy.seed = whole(seed, &format!("{what}: `seed`"))?;
+            }
+            lay(&mut copy.params, body.get("params"), &format!("{what}: `params`"))?;
+            let stages = body.get("stages").map(|s| map(s, &what)).transpose()?.unwrap_or(&[]);
+            for (stage, body) in stages {
+                copy.stage(stage, &what)?.lay(body, &format!("{what}, stage `{}`", stage.text()))?;
+            }
+            if name.text() == chosen {
+                *self = copy;
+                return Ok(());
+            }
+        }
+        if chosen == "default" {
+            return Ok(());
+        }
+        let mut names: Vec<String> = entries.iter().map(|(k, _)| k.text()).collect();
+        names.push("default".into());
+        let here = tree::parse(Source::new("--profile", chosen)).unwrap_or_else(|_| root.clone());
+        Err(ConfigError::at(&here, format!("unknown profile `{chosen}`")).suggest(chosen, &names))
+    }
+
+    fn stage(&mut self, name: &Node, what: &str) -> Result<&mut Declared> {
+        let names: Vec<String> = self.stages.iter().map(|s| s.name.text()).collect();
+        let text = name.text();
+        self.stages
+            .iter_mut()
+            .find(|s| s.name.text() == text)
+            .ok_or_else(|| ConfigError::at(name, format!("{what}: there is no stage `{text}`")).suggest(&text, &names))
+    }
+
+    /// `name=value`, `seed=value` or `stage.key=value`; the value is YAML.
+    fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        let prefix = format!("{key}=");
+        let source = Source::new("--set", &format!("{prefix}{value}"));
+        let place = |data: Data, column: usize, width: usize| Node {
+            data,
+            source: source.clone(),
+            line: 1,
+            column,
+            width: width.max(1),
+        };
+        let parsed = tree::parse(Source::new("--set", value)).map_err(|e| {
+            ConfigError::at(&place(Data::Scalar(Value::Null), prefix.len() + 1, value.len()), e.message)
+        })?;
+        let value = place(parsed.data, prefix.chars().count() + 1, value.chars().count());
+        let name = place(Data::Scalar(Value::Str(key.to_string())), 1, key.chars().count());
+        if key == "seed" {
+            self.seed = whole(&value, "`seed`")?;
+            return Ok(());
+        }
+        let Some((stage, param)) = key.split_once('.') else {
+            if !self.params.contains_key(key) {
+                let mut names: Vec<String> = self.params.keys().cloned().collect();
+                names.push("seed".into());
+                let error = ConfigError::at(&name, format!("there is no global parameter `{key}`"));
+                let stage = self.stages.iter().find(|s| s.with.contains_key(key) || s.matrix.contains_key(key));
+                return Err(match stage {
+                    Some(s) => error.help(format!("for one stage write `--set {}.{key}=...`", s.name.text())),
+                    None => error.suggest(key, &names),
+                });
+            }
+            self.params.insert(key.to_string(), (name, value));
+            return Ok(());
+        };
+        let stage_node = name.with(Data::Scalar(Value::Str(stage.to_string())));
+        let declared = self.stage(&stage_node, "--set")?;
+        let entries = if declared.matrix.contains_key(param) { &mut declared.matrix } else { &mut declared.with };
+        let key_node = name.with(Data::Scalar(Value::Str(param.to_string())));
+        entries.insert(param.to_string(), (key_node, value));
+        Ok(())
+    }
+}
+
+impl Declared {
+    fn lay(&mut self, body: &Node, what: &str) -> Result<()> {
+        keys(body, PROFILE_STAGE, what)?;
+        lay(&mut self.with, body.get("with"), &format!("{what}: `with`"))?;
+        lay(&mut self.matrix, body.get("matrix"), &format!("{what}: `matrix`"))?;
+        for (slot, key) in
+            [(&mut self.exclude, "exclude"), (&mut self.resources, "resources"), (&mut self.retries, "retries")]
+        {
+            if let Some(node) = body.get(key) {
+                *slot = (!node.is_null()).then(|| node.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn declare(name: &Node, body: &Node) -> Result<Declared> {
+    let text = name.text();
+    let what = format!("stage `{text}`");
+    if text.is_empty() || text == "all" || text.contains(['/', '*', '?']) || text.chars().any(char::is_control) {
+        return Err(ConfigError::at(name, format!("`{text}` cannot name a stage"))
+            .help("any text without `/`, `*`, `?` that is not `all` will do"));
+    }
+    keys(body, STAGE, &what)?;
+    let optional = |key: &str| body.get(key).filter(|n| !n.is_null()).cloned();
+    let needs = match body.get("needs").map(|n| (n, &n.data)) {
+        None | Some((_, Data::Scalar(Value::Null))) => Vec::new(),
+        Some((_, Data::List(items))) => items.clone(),
+        Some((one, Data::Scalar(_))) => vec![one.clone()],
+        Some((node, Data::Map(_))) => {
+            return Err(ConfigError::at(node, format!("{what}: `needs` is a list of stage names")));
+        }
+    };
+    let mut declared = Declared {
+        name: name.clone(),
+        kind: optional("kind").unwrap_or_else(|| name.clone()),
+        needs,
+        with: Entries::new(),
+        matrix: Entries::new(),
+        exclude: optional("exclude"),
+        resources: optional("resources"),
+        retries: optional("retries"),
+        publish: optional("publish"),
+    };
+    lay(&mut declared.with, body.get("with"), &format!("{what}: `with`"))?;
+    lay(&mut declared.matrix, body.get("matrix"), &format!("{what}: `matrix`"))?;
+    Ok(declared)
+}
+
+/// Lays a map over entries, key by key; `null` removes.
+fn lay(entries: &mut Entries, over: Option<&Node>, what: &str) -> Result<()> {
+    for (key, node) in over.map(|n| map(n, what)).transpose()?.unwrap_or(&[]) {
+        if node.is_null() {
+            entries.remove(&key.text());
+        } else {
+            entries.insert(key.text(), (key.clone(), node.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// The entries of a map; nothing counts as an empty one.
+pub(crate) fn map<'a>(node: &'a Node, what: &str) -> Result<&'a [(Node, Node)]> {
+    match &node.data {
+        Data::Map(entries) => Ok(entries),
+        Data::Scalar(Value::Null) => Ok(&[]),
+        _ => Err(ConfigError::at(node, format!("{what}: expected a map, found {}", node.type_name()))),
+    }
+}
+
+/// Refuses keys that are not in the list.
+pub(crate) fn keys(node: &Node, allowed: &[&str], what: &str) -> Result<()> {
+    for (key, _) in map(node, what)? {
+        let text = key.text();
+        if !allowed.contains(&text.as_str()) {
+            return Err(ConfigError::at(key, format!("{what}: unknown key `{text}`")).suggest(&text, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// A whole number that is not negative.
+pub(crate) fn whole(node: &Node, what: &str) -> Result<u64> {
+    match node.value() {
+        Value::Int(i) if i >= 0 => Ok(i as u64),
+        _ => Err(ConfigError::at(node, format!("{what}: expected a whole number, found {}", node.type_name()))),
+    }
+}

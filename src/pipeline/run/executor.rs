@@ -1,0 +1,114 @@
+//! Where units run: the [`Executor`] trait.
+//!
+//! The scheduler decides *what* and *when*; an executor decides *where*. `Local` runs units on threads of this
+//! process. A cluster executor submits jobs whose workers open the same store, run the unit with
+//! [`Engine::execute`](crate::Engine::execute) and commit its record themselves; it then reports [`Outcome::Stored`].
+//! **The store is the truth**: whatever an executor reports, a unit is done when its record is in the store.
+
+use crate::error::Result;
+use crate::key::{Key, KeyParts};
+use crate::store::record::{Artefact, Provenance};
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// One attempt at one unit.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Index into [`crate::Plan::units`].
+    pub unit: usize,
+    /// Its key.
+    pub key: Key,
+    /// What went into the key.
+    pub parts: KeyParts,
+    /// Threads it may use.
+    pub threads: usize,
+    /// Seconds the last run of this unit took, when known.
+    pub expected: Option<f64>,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The unit ran here; its artefacts are in the store and its record is still to be committed.
+    Ran {
+        /// What it wrote.
+        artefacts: BTreeMap<String, Artefact>,
+        /// How.
+        provenance: Provenance,
+    },
+    /// A worker ran it and committed the record to the store itself.
+    Stored,
+    /// It failed.
+    Failed {
+        /// The error and its causes.
+        error: String,
+    },
+    /// The store itself failed (disk full, read-only): the run must stop, the unit is not to blame.
+    Broken {
+        /// Why.
+        error: String,
+    },
+}
+
+/// What executors tell the scheduler.
+#[derive(Clone, Debug)]
+pub enum Report {
+    /// An attempt began to run.
+    Began {
+        /// The unit.
+        unit: usize,
+    },
+    /// A unit is so far.
+    Progress {
+        /// The unit.
+        unit: usize,
+        /// In 0..=1.
+        fraction: f64,
+        /// A few words.
+        message: String,
+    },
+    /// An attempt ended.
+    Done {
+        /// The unit.
+        unit: usize,
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// Where executors send their reports. Cheap to clone, usable from any thread.
+#[derive(Clone)]
+pub struct Reporter(pub(crate) Sender<crate::run::Message>);
+
+/// Runs units somewhere.
+pub trait Executor {
+    /// What `--on` calls it.
+    fn name(&self) -> &str;
+
+    /// How many units it wants at hand at once, when that is not decided by threads and memory of this machine. A
+    /// cluster executor returns a large number so that it can form chunks.
+    fn queue(&self) -> Option<usize> {
+        None
+    }
+
+    /// Takes a unit. Returns at once; the end of the attempt comes through the reporter.
+    fn submit(&mut self, job: Job, reporter: &Reporter) -> Result<()>;
+
+    /// Called whenever the scheduler has submitted what it could, and then at least every [`Executor::poll_every`]: the
+    /// place to form chunks, look at a queue and look at the store.
+    fn poll(&mut self, reporter: &Reporter) -> Result<()> {
+        let _ = reporter;
+        Ok(())
+    }
+
+    /// How long the scheduler may sleep between polls.
+    fn poll_every(&self) -> Duration {
+        Duration::from_secs(3600)
+    }
+
+    /// The user wants to stop: end what runs, start nothing.
+    fn cancel(&mut self);
+}

@@ -1,0 +1,3 @@
+//! The store: `.repro/`.
+
+pub mod record;
