@@ -1,4 +1,4 @@
-//! The build script: writes the code fingerprint of every stage kind into the program.
+//! The build script: writes the code fingerprint of every stage kind, and the compiler's version, into the program.
 
 mod fingerprint;
 
@@ -24,5 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     code.push_str("]\n");
     std::fs::write(PathBuf::from(std::env::var("OUT_DIR")?).join("fingerprints.rs"), code)?;
+    let rustc = std::process::Command::new(std::env::var("RUSTC")?).arg("--version").output()?;
+    println!("cargo:rustc-env=REPRO_RUSTC={}", String::from_utf8_lossy(&rustc.stdout).trim());
     Ok(())
 }

@@ -1,0 +1,198 @@
+//! `repro doctor`: is this machine ready, and if not, what is missing and does it matter?
+
+use super::options::Surroundings;
+use super::text::{Paint, count, size};
+use super::{json, output, project};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::time::Duration;
+
+/// Check this machine: toolchain, cores, memory, disk, GPU, data sources, fonts
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  repro doctor
+  repro doctor --offline     ask nothing of the network
+  repro doctor --json        for a bug report
+
+Exit code 1 if something that every run needs is broken; a missing GPU or network is only a note.")]
+pub struct Args {
+    #[command(flatten)]
+    surroundings: Surroundings,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    /// As it should be.
+    Ok,
+    /// Something optional is not there.
+    Note,
+    /// Runs will fail.
+    Broken,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: String,
+    state: State,
+    detail: String,
+}
+
+fn check(name: impl Into<String>, state: State, detail: impl Into<String>) -> Check {
+    Check { name: name.into(), state, detail: detail.into() }
+}
+
+/// Run the command.
+pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
+    let mut checks = vec![program(), cores(), memory()];
+    let folder = project::find(dir).ok();
+    checks.extend(place(folder.as_deref()));
+    checks.push(cuda());
+    checks.extend(data(folder.as_deref(), &args.surroundings));
+    checks.push(check("fonts", State::Ok, "embedded in the program; system fonts are not used"));
+    if args.json {
+        json(&checks)?;
+    } else {
+        output(&text(&checks));
+    }
+    Ok(u8::from(checks.iter().any(|c| c.state == State::Broken)))
+}
+
+fn text(checks: &[Check]) -> String {
+    let paint = Paint::stdout();
+    let width = checks.iter().map(|c| c.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for c in checks {
+        let state = match c.state {
+            State::Ok => paint.green("ok    "),
+            State::Note => paint.yellow("note  "),
+            State::Broken => paint.red("broken"),
+        };
+        out += &format!("{state}  {:width$}  {}\n", c.name, c.detail);
+    }
+    out
+}
+
+fn program() -> Check {
+    let built = format!("repro {}, built by {}", env!("CARGO_PKG_VERSION"), env!("REPRO_RUSTC"));
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    check("program", State::Ok, format!("{built} for {system}"))
+}
+
+fn cores() -> Check {
+    match std::thread::available_parallelism() {
+        Ok(n) => check("cores", State::Ok, count(n.get(), "thread")),
+        Err(e) => check("cores", State::Note, format!("unknown ({e}); set --jobs")),
+    }
+}
+
+/// Two gigabytes carry the default profile.
+const ENOUGH: u64 = 2 << 30;
+
+fn memory() -> Check {
+    let info = rustix::system::sysinfo();
+    let total = info.totalram as u64 * u64::from(info.mem_unit.max(1));
+    let state = if total < ENOUGH { State::Note } else { State::Ok };
+    check("memory", state, size(total))
+}
+
+/// The project and its store.
+fn place(folder: Option<&Path>) -> Vec<Check> {
+    let Some(folder) = folder else {
+        let detail = "no pipeline.yaml here or above; `repro run` needs one (-C DIR names its folder)";
+        return vec![check("project", State::Note, detail)];
+    };
+    let choose = super::options::Choose { profile: "default".into(), sets: Vec::new() };
+    let mut out = vec![match project::plan(folder, &choose) {
+        Ok(plan) => {
+            let size = format!("{}, {}", count(plan.stages.len(), "stage"), count(plan.units.len(), "unit"));
+            check("project", State::Ok, format!("{} ({size})", folder.display()))
+        }
+        Err(e) => check("project", State::Broken, format!("{e:#}")),
+    }];
+    let store = folder.join(".repro");
+    let at = if store.is_dir() { store } else { folder.to_path_buf() };
+    out.push(match tempfile::tempfile_in(&at) {
+        Ok(_) => check("store", State::Ok, format!("{} can be written", at.display())),
+        Err(e) => check("store", State::Broken, format!("{} cannot be written: {e}", at.display())),
+    });
+    if let Ok(disk) = rustix::fs::statvfs(&at) {
+        let free = disk.f_bavail * disk.f_frsize;
+        let state = if free < ENOUGH { State::Note } else { State::Ok };
+        out.push(check("disk", state, format!("{} free", size(free))));
+    }
+    out
+}
+
+/// A probe from outside: the driver's device and library. Training itself asks the driver again and says why it refuses.
+fn cuda() -> Check {
+    let device = Path::new("/dev/nvidia0").exists() || Path::new("/dev/dxg").exists();
+    let folders =
+        ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/wsl/lib"];
+    let from_env = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let library = folders.into_iter().chain(from_env.split(':')).any(|d| Path::new(d).join("libcuda.so.1").exists());
+    match (device, library) {
+        (true, true) => check("cuda", State::Ok, "an NVIDIA device and its driver library are there"),
+        (false, _) => check("cuda", State::Note, "no NVIDIA device (/dev/nvidia0); training uses the processor"),
+        (true, false) => check("cuda", State::Note, "a device but no libcuda.so.1; install the driver to use it"),
+    }
+}
+
+/// Where data would come from.
+fn data(folder: Option<&Path>, surroundings: &Surroundings) -> Vec<Check> {
+    let env = surroundings.environment();
+    let mut out = Vec::new();
+    out.push(match &env.data_dir {
+        Some(dir) if dir.is_dir() => check("data folder", State::Ok, dir.display().to_string()),
+        Some(dir) => {
+            check("data folder", State::Broken, format!("{} is no folder; see --data-dir, REPRO_DATA", dir.display()))
+        }
+        None => check("data folder", State::Note, "none given (--data-dir or REPRO_DATA)"),
+    });
+    let list = folder.map(|f| f.join("data/sources.yaml")).and_then(|p| fs_err::read_to_string(p).ok());
+    let hosts: BTreeSet<String> = list.iter().flat_map(|text| hosts(text)).collect();
+    for host in hosts {
+        let name = format!("source {host}");
+        out.push(if env.offline {
+            check(name, State::Note, "not asked (--offline)")
+        } else {
+            match reach(&host) {
+                Ok(()) => check(name, State::Ok, "answers"),
+                Err(e) => check(
+                    name,
+                    State::Note,
+                    format!("not reachable ({e}); cached, embedded or simulated data will be used"),
+                ),
+            }
+        });
+    }
+    out
+}
+
+/// The hosts in the `address:` lines of sources.yaml.
+fn hosts(sources: &str) -> impl Iterator<Item = String> {
+    let addresses = sources.lines().filter_map(|l| l.trim_start_matches([' ', '-']).strip_prefix("address:"));
+    addresses.filter_map(|a| Some(a.trim().split("://").nth(1)?.split('/').next()?.to_string()))
+}
+
+fn reach(host: &str) -> std::io::Result<()> {
+    let address = (host, 443).to_socket_addrs()?.next();
+    let address = address.ok_or_else(|| std::io::Error::other("no such host"))?;
+    TcpStream::connect_timeout(&address, Duration::from_secs(2)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn hosts_come_from_address_lines() {
+        let text =
+            "files:\n  - id: a\n    address: https://a.org/x/{name}.mat\n  - address: http://b.net\n    file: c.d\n";
+        assert_eq!(super::hosts(text).collect::<Vec<_>>(), ["a.org", "b.net"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! The command line: one file per command, shared options in `options`, wording helpers in `text`.
+//!
+//! Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 a unit failed or a check found
+//! something, 2 usage or configuration, 130 interrupted.
+
+mod bench;
+mod completions;
+mod dag;
+mod dag_svg;
+mod doctor;
+mod figures;
+mod options;
+mod progress;
+mod project;
+mod run;
+mod signals;
+mod status;
+mod store;
+mod text;
+mod verify;
+mod why;
+
+use clap::{Parser, Subcommand};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Partial trace regression: the paper reproduced, and the method on your own data
+///
+/// `repro` runs the experiments of pipeline.yaml: a graph of cached stages. A unit of work runs again exactly when its
+/// parameters, inputs or code changed, and `repro why` says which. Nothing stale is ever shown.
+#[derive(Parser, Debug)]
+#[command(
+    name = "repro",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:
+  repro run all --profile smoke     everything, tiny, in well under a minute
+  repro run all                     every figure and table of the paper
+  repro run all                     again: nothing to do
+  repro why train                   what changed, field by field
+  repro status                      what is fresh, what is not
+
+Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 130 interrupted."
+)]
+pub struct Cli {
+    /// Work in this folder (or the nearest one above it with a pipeline.yaml)
+    #[arg(short = 'C', global = true, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Run(run::Args),
+    Status(status::Args),
+    Why(why::Args),
+    Dag(dag::Args),
+    Path(store::PathArgs),
+    Log(store::LogArgs),
+    Verify(verify::Args),
+    Gc(store::GcArgs),
+    Figures(figures::Args),
+    Doctor(doctor::Args),
+    Bench(bench::Args),
+    Completions(completions::Args),
+}
+
+/// Exit code for usage and configuration errors.
+const USAGE: u8 = 2;
+
+/// Parse the command line, do what it says.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let dir = cli.dir.as_deref();
+    let done = match &cli.command {
+        Command::Run(a) => run::run(a, dir),
+        Command::Status(a) => status::run(a, dir),
+        Command::Why(a) => why::run(a, dir),
+        Command::Dag(a) => dag::run(a, dir),
+        Command::Path(a) => store::path(a, dir),
+        Command::Log(a) => store::log(a, dir),
+        Command::Verify(a) => verify::run(a, dir),
+        Command::Gc(a) => store::gc(a, dir),
+        Command::Figures(a) => figures::run(a, dir),
+        Command::Doctor(a) => doctor::run(a, dir),
+        Command::Bench(a) => bench::run(a),
+        Command::Completions(a) => completions::run(a),
+    };
+    ExitCode::from(done.unwrap_or_else(|error| {
+        eprintln!("{} {error:#}", text::Paint::stderr().red("error:"));
+        USAGE
+    }))
+}
+
+/// Print a result. A reader that went away (`repro status | head -1`) is no error.
+fn output(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Print a result as JSON.
+fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    output(&(serde_json::to_string_pretty(value)? + "\n"));
+    Ok(())
+}

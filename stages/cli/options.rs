@@ -1,0 +1,92 @@
+//! Options that several commands share, with one wording.
+
+use pipeline::Environment;
+use std::path::PathBuf;
+
+/// Which pipeline: profile and overrides.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Choose {
+    /// Size of the experiments: a profile of pipeline.yaml (smoke, default, paper)
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub profile: String,
+    /// Override a parameter: `name=value` for a global one, `stage.key=value` for one stage; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub sets: Vec<(String, String)>,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().into(), value.trim().into())),
+        _ => Err("expected KEY=VALUE, for example train.rank=5".into()),
+    }
+}
+
+/// What stages may use: data, network, backend.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Never use the network: data come from --data-dir, the download cache or the embedded sample
+    #[arg(long)]
+    pub offline: bool,
+    /// Fail rather than fall back to simulated or sample data
+    #[arg(long)]
+    pub require_real: bool,
+    /// Folder with data files you already have (default: the environment variable REPRO_DATA)
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Where training runs: `cuda` fails loudly without a usable GPU, `auto` says why it fell back
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub backend: Backend,
+}
+
+/// Names of backends.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq)]
+pub enum Backend {
+    /// The GPU if there is a usable one, else the processor
+    #[default]
+    Auto,
+    /// The processor
+    Cpu,
+    /// The GPU, or an error
+    Cuda,
+}
+
+impl Surroundings {
+    /// What the engine hands to the stages.
+    pub fn environment(&self) -> Environment {
+        let from_env = || std::env::var_os("REPRO_DATA").filter(|v| !v.is_empty()).map(PathBuf::from);
+        // Stages run wherever the engine likes, so a relative folder must not depend on where that is.
+        let data_dir = self.data_dir.clone().or_else(from_env).map(|d| std::path::absolute(&d).unwrap_or(d));
+        Environment {
+            data_dir,
+            offline: self.offline,
+            require_real: self.require_real,
+            backend: match self.backend {
+                Backend::Auto => "auto",
+                Backend::Cpu => "cpu",
+                Backend::Cuda => "cuda",
+            }
+            .into(),
+            ..Environment::default()
+        }
+    }
+}
+
+/// Both groups: what a command needs to know the state of units.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct View {
+    #[command(flatten)]
+    pub choose: Choose,
+    #[command(flatten)]
+    pub surroundings: Surroundings,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overrides_split_at_the_first_equals_sign() {
+        assert_eq!(key_value("train.note=a=b"), Ok(("train.note".into(), "a=b".into())));
+        assert!(key_value("train.rank").is_err() && key_value("=5").is_err());
+    }
+}

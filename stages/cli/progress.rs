@@ -1,0 +1,196 @@
+//! How far a run is. On a terminal: one bar per running stage and a line of current units. Elsewhere: a plain line
+//! every few seconds at most, so that a log file stays readable.
+
+use super::text::{Paint, count, duration};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use pipeline::{Event, Plan};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Time between plain lines.
+const QUIET: Duration = Duration::from_secs(3);
+/// How many current units are named.
+const NAMED: usize = 3;
+
+/// Shows the events of one run.
+pub struct Display<'a> {
+    plan: &'a Plan,
+    stop: Arc<AtomicBool>,
+    said_stop: bool,
+    paint: Paint,
+    start: Instant,
+    last_line: Instant,
+    /// Units to do and done, in all and by stage.
+    todo: usize,
+    done: usize,
+    stage_todo: Vec<usize>,
+    running: BTreeMap<usize, String>,
+    bars: Option<Bars>,
+}
+
+/// The terminal's part.
+struct Bars {
+    area: MultiProgress,
+    stages: BTreeMap<usize, ProgressBar>,
+    current: ProgressBar,
+}
+
+impl<'a> Display<'a> {
+    /// A display for runs of `plan`; `stop` is the flag that Ctrl-C raises.
+    pub fn new(plan: &'a Plan, stop: Arc<AtomicBool>) -> Display<'a> {
+        let bars = std::io::stderr().is_terminal().then(|| {
+            let area = MultiProgress::new();
+            let current = area.add(ProgressBar::no_length());
+            current.set_style(style("  {msg}"));
+            Bars { area, stages: BTreeMap::new(), current }
+        });
+        Display {
+            plan,
+            stop,
+            said_stop: false,
+            paint: Paint::stderr(),
+            start: Instant::now(),
+            last_line: Instant::now(),
+            todo: 0,
+            done: 0,
+            stage_todo: vec![0; plan.stages.len()],
+            running: BTreeMap::new(),
+            bars,
+        }
+    }
+
+    /// Take note of an event.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Planned { units, fresh } => {
+                self.todo = units - fresh;
+                self.stage_todo = self.plan.stages.iter().map(|s| s.units.len()).collect();
+            }
+            Event::Started { unit, .. } => {
+                self.running.insert(*unit, String::new());
+                self.bar(*unit);
+            }
+            Event::Progress { unit, fraction, message } => {
+                self.running.insert(*unit, format!(" {:.0}% {message}", fraction * 100.0));
+            }
+            Event::Finished { unit, .. } | Event::Spared { unit } => self.ended(*unit),
+            Event::Failed { unit, error } => {
+                self.say(&format!("{} `{}`: {}", self.paint.red("failed"), self.id(*unit), first_line(error)));
+                self.ended(*unit);
+            }
+            Event::Blocked { unit, .. } => self.ended(*unit),
+            Event::Retrying { unit, error, attempt } => {
+                let id = self.id(*unit);
+                self.say(&format!("attempt {attempt} of `{id}` failed, trying again: {}", first_line(error)));
+            }
+            Event::Waiting { unit, holder } => {
+                self.say(&format!("waiting for {holder} to finish `{}`", self.id(*unit)))
+            }
+            Event::Nondeterministic { unit, artefact } => {
+                let what = self.paint.yellow("warning:");
+                self.say(&format!(
+                    "{what} `{}` wrote other bytes in `{artefact}` than before with the same key",
+                    self.id(*unit)
+                ));
+            }
+            Event::Published { .. } => {}
+            Event::Note(text) => self.say(text),
+        }
+        self.refresh();
+    }
+
+    /// Remove the bars.
+    pub fn end(&mut self) {
+        if let Some(bars) = self.bars.take() {
+            let _ = bars.area.clear();
+        }
+    }
+
+    fn id(&self, unit: usize) -> &str {
+        &self.plan.units[unit].id
+    }
+
+    /// A line that stays.
+    fn say(&self, line: &str) {
+        match &self.bars {
+            Some(bars) => {
+                let _ = bars.area.println(line);
+            }
+            None => eprintln!("{line}"),
+        }
+    }
+
+    /// The bar of the unit's stage, made when the stage first runs.
+    fn bar(&mut self, unit: usize) -> Option<&ProgressBar> {
+        let stage = self.plan.units[unit].stage;
+        let (name, todo) = (self.plan.stages[stage].name.clone(), self.stage_todo[stage]);
+        let bars = self.bars.as_mut()?;
+        Some(bars.stages.entry(stage).or_insert_with(|| {
+            let bar = bars.area.insert_before(&bars.current, ProgressBar::new(todo as u64));
+            bar.set_style(style("{prefix:>16} [{bar:30}] {pos}/{len}  {per_sec}  {eta} left"));
+            bar.set_prefix(name);
+            bar
+        }))
+    }
+
+    fn ended(&mut self, unit: usize) {
+        self.running.remove(&unit);
+        self.done += 1;
+        let stage = self.plan.units[unit].stage;
+        if let Some(bars) = &self.bars
+            && let Some(bar) = bars.stages.get(&stage)
+        {
+            bar.inc(1);
+            if bar.length() == Some(bar.position()) {
+                bar.finish_and_clear();
+            }
+        }
+    }
+
+    fn refresh(&mut self) {
+        if self.stop.load(Ordering::Relaxed) && !self.said_stop {
+            self.said_stop = true;
+            self.say("stopping: units in flight are asked to end; Ctrl-C again leaves at once");
+        }
+        if let Some(bars) = &self.bars {
+            bars.current.set_message(self.current());
+            bars.current.tick();
+        } else if self.last_line.elapsed() >= QUIET {
+            self.last_line = Instant::now();
+            eprintln!("{}", self.line());
+        }
+    }
+
+    /// `train/rank=1 40% epoch 8, train/rank=2 and 3 more`.
+    fn current(&self) -> String {
+        let named: Vec<String> =
+            self.running.iter().take(NAMED).map(|(&unit, state)| format!("{}{state}", self.id(unit))).collect();
+        let more = self.running.len().saturating_sub(NAMED);
+        if more > 0 { format!("{} and {more} more", named.join(", ")) } else { named.join(", ") }
+    }
+
+    fn line(&self) -> String {
+        let spent = self.start.elapsed();
+        let mut line = format!("{}/{} after {}", self.done, count(self.todo, "unit"), duration(spent));
+        if self.done > 0 && self.todo > self.done {
+            let left = spent.mul_f64((self.todo - self.done) as f64 / self.done as f64);
+            line += &format!(", about {} left", duration(left));
+        }
+        if !self.running.is_empty() {
+            line += &format!("; running {}", self.current());
+        }
+        line
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates are literals of this file; a wrong one falls back to indicatif's own.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+}

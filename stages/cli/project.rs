@@ -1,0 +1,62 @@
+//! Finding the project: the nearest pipeline.yaml from here upwards.
+
+use super::options::{Choose, View};
+use pipeline::{Config, Engine, EngineOptions, Environment, Plan};
+use std::path::{Path, PathBuf};
+
+/// The file that makes a folder a project.
+pub const FILE: &str = "pipeline.yaml";
+
+/// The folder of the nearest pipeline.yaml, from `start` (or the current folder) upwards.
+pub fn find(start: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let start = match start {
+        Some(dir) if !dir.is_dir() => anyhow::bail!("-C {}: no such folder", dir.display()),
+        Some(dir) => std::path::absolute(dir)?,
+        None => std::env::current_dir()?,
+    };
+    let found = start.ancestors().find(|dir| dir.join(FILE).is_file()).map(Path::to_path_buf);
+    found.ok_or_else(|| {
+        anyhow::anyhow!(
+            "no {FILE} in {} or any folder above it; go to a project or name one with -C DIR",
+            start.display()
+        )
+    })
+}
+
+/// An open project.
+pub struct Project {
+    /// What would run.
+    pub plan: Plan,
+    /// What stages may use.
+    pub env: Environment,
+}
+
+impl Project {
+    /// Find the project, read its pipeline.yaml, check it.
+    pub fn open(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
+        let plan = plan(&find(start)?, &view.choose)?;
+        Ok(Project { plan, env: view.surroundings.environment() })
+    }
+
+    /// The engine on its store.
+    pub fn engine(self) -> anyhow::Result<Engine> {
+        Ok(engine(self.plan, self.env)?)
+    }
+}
+
+/// An engine that knows which program it is part of.
+pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
+    let options = EngineOptions {
+        program: env!("CARGO_PKG_VERSION").into(),
+        rustc: env!("REPRO_RUSTC").into(),
+        env,
+        ..EngineOptions::default()
+    };
+    Engine::open(plan, options)
+}
+
+/// The checked pipeline of a folder.
+pub fn plan(folder: &Path, choose: &Choose) -> anyhow::Result<Plan> {
+    let config = Config::load(folder.join(FILE))?;
+    Ok(config.plan(&choose.profile, &choose.sets, &crate::registry::kinds())?)
+}
