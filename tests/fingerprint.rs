@@ -12,7 +12,7 @@ use tempfile::TempDir;
 type Kinds = BTreeMap<String, BTreeMap<String, String>>;
 
 const FILES: &[(&str, &str)] = &[
-    ("Cargo.toml", "[package]\nname = \"toy\"\n"),
+    ("Cargo.toml", "[package]\nname = \"toy\"\n[workspace.dependencies]\narray = \"1\"\nclap = \"4\"\n"),
     (
         "Cargo.lock",
         r#"
@@ -180,6 +180,10 @@ fn re_exports_globs_and_macros_lead_to_the_definition() {
 fn included_files_and_external_versions_count() {
     assert_eq!(changed_by("data/font.bin", "font", "other font"), ["draw"]);
     assert_eq!(changed_by("Cargo.lock", "0.1.0", "0.1.1"), ["simulate"]);
+    assert_eq!(
+        changed_by("Cargo.toml", "array = \"1\"", "array = { version = \"1\", features = [\"fast\"] }"),
+        ["simulate"]
+    );
     let kinds = prints(toy().path());
     assert!(kinds["simulate"].contains_key("Cargo.lock: array"));
     assert!(kinds["draw"].contains_key("data/font.bin"));

@@ -6,20 +6,29 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use pipeline::{Event, Plan};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time between plain lines.
 const QUIET: Duration = Duration::from_secs(3);
+/// Time between looks at the clock and at Ctrl-C.
+const TICK: Duration = Duration::from_millis(100);
+/// How long units in flight may take to end after Ctrl-C.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How many current units are named.
 const NAMED: usize = 3;
 
-/// Shows the events of one run.
+/// Shows the events of one run. Events come from the engine; a second thread calls [`Display::watch`], so that the
+/// clock goes on and Ctrl-C is answered while long units are silent.
 pub struct Display<'a> {
-    plan: &'a Plan,
+    state: Mutex<State<'a>>,
+    ended: Condvar,
     stop: Arc<AtomicBool>,
-    said_stop: bool,
+}
+
+struct State<'a> {
+    plan: &'a Plan,
     paint: Paint,
     start: Instant,
     last_line: Instant,
@@ -29,6 +38,7 @@ pub struct Display<'a> {
     stage_todo: Vec<usize>,
     running: BTreeMap<usize, String>,
     bars: Option<Bars>,
+    ended: bool,
 }
 
 /// The terminal's part.
@@ -47,10 +57,8 @@ impl<'a> Display<'a> {
             current.set_style(style("  {msg}"));
             Bars { area, stages: BTreeMap::new(), current }
         });
-        Display {
+        let state = State {
             plan,
-            stop,
-            said_stop: false,
             paint: Paint::stderr(),
             start: Instant::now(),
             last_line: Instant::now(),
@@ -59,11 +67,68 @@ impl<'a> Display<'a> {
             stage_todo: vec![0; plan.stages.len()],
             running: BTreeMap::new(),
             bars,
-        }
+            ended: false,
+        };
+        Display { state: Mutex::new(state), ended: Condvar::new(), stop }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<'a>> {
+        // A poisoned display still displays.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Take note of an event.
-    pub fn event(&mut self, event: &Event) {
+    pub fn event(&self, event: &Event) {
+        self.state().event(event);
+    }
+
+    /// Ends the display when dropped, so that even a panic of the engine lets the watcher go.
+    pub fn end_on_drop(&self) -> impl Drop {
+        struct End<'d, 'a>(&'d Display<'a>);
+        impl Drop for End<'_, '_> {
+            fn drop(&mut self) {
+                self.0.end();
+            }
+        }
+        End(self)
+    }
+
+    /// Remove the bars and let [`Display::watch`] return.
+    fn end(&self) {
+        let mut state = self.state();
+        state.ended = true;
+        if let Some(bars) = state.bars.take() {
+            let _ = bars.area.clear();
+        }
+        self.ended.notify_all();
+    }
+
+    /// Keep the display alive until the display ends. After Ctrl-C, units that do not stop within [`PATIENCE`] are
+    /// abandoned: the process leaves, which costs no finished unit.
+    pub fn watch(&self) {
+        let mut stopped: Option<Instant> = None;
+        let mut state = self.state();
+        while !state.ended {
+            match stopped {
+                None if self.stop.load(Ordering::Relaxed) => {
+                    stopped = Some(Instant::now());
+                    state.say("stopping: units in flight are asked to end; Ctrl-C again leaves at once");
+                }
+                Some(since) if since.elapsed() > PATIENCE => {
+                    state
+                        .say("units in flight do not stop: leaving them; finished units are kept, run again to resume");
+                    std::process::exit(i32::from(super::signals::INTERRUPTED));
+                }
+                _ => state.refresh(),
+            }
+            let woken = self.ended.wait_timeout(state, TICK);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl State<'_> {
+    fn event(&mut self, event: &Event) {
         match event {
             Event::Planned { units, fresh } => {
                 self.todo = units - fresh;
@@ -99,13 +164,8 @@ impl<'a> Display<'a> {
             Event::Published { .. } => {}
             Event::Note(text) => self.say(text),
         }
-        self.refresh();
-    }
-
-    /// Remove the bars.
-    pub fn end(&mut self) {
-        if let Some(bars) = self.bars.take() {
-            let _ = bars.area.clear();
+        if self.bars.is_none() {
+            self.refresh();
         }
     }
 
@@ -151,10 +211,6 @@ impl<'a> Display<'a> {
     }
 
     fn refresh(&mut self) {
-        if self.stop.load(Ordering::Relaxed) && !self.said_stop {
-            self.said_stop = true;
-            self.say("stopping: units in flight are asked to end; Ctrl-C again leaves at once");
-        }
         if let Some(bars) = &self.bars {
             bars.current.set_message(self.current());
             bars.current.tick();

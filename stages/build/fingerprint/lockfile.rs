@@ -1,4 +1,4 @@
-//! Cargo.lock: which versions an external crate brings with it.
+//! Cargo.lock: which versions an external crate brings with it, and Cargo.toml: with which features.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,12 +16,13 @@ struct Package {
 #[derive(Debug, Default)]
 pub struct Lockfile {
     packages: BTreeMap<String, Vec<Package>>,
+    manifest: String,
 }
 
 impl Lockfile {
-    /// Read the text of a Cargo.lock.
-    pub fn read(text: &str) -> Lockfile {
-        let mut lock = Lockfile::default();
+    /// Read the texts of Cargo.lock and of the workspace's Cargo.toml.
+    pub fn read(text: &str, manifest: &str) -> Lockfile {
+        let mut lock = Lockfile { manifest: manifest.to_string(), ..Lockfile::default() };
         for block in text.split("[[package]]").skip(1) {
             let mut p = Package::default();
             let mut in_dependencies = false;
@@ -60,7 +61,8 @@ impl Lockfile {
         all.map(String::as_str).find(|d| d.split(' ').next().is_some_and(|n| n.replace('-', "_") == name))
     }
 
-    /// Digest of the exact versions of a dependency entry and of all that it depends on.
+    /// Digest of the exact versions of a dependency entry and of all that it depends on, and of the lines that ask for
+    /// it: a feature switched on changes code without changing a version.
     pub fn digest(&self, entry: &str) -> String {
         let mut seen = BTreeSet::new();
         let mut todo: Vec<&Package> = self.named(entry).collect();
@@ -69,8 +71,11 @@ impl Lockfile {
                 todo.extend(p.dependencies.iter().flat_map(|d| self.named(d)));
             }
         }
+        let name = entry.split(' ').next().unwrap_or_default();
+        let asks = |l: &&str| l.split([' ', '.', '=']).next() == Some(name);
+        let asked = self.manifest.lines().filter(asks).map(|l| l.split_whitespace().collect::<String>());
         let mut hasher = blake3::Hasher::new();
-        for line in &seen {
+        for line in seen.into_iter().chain(asked) {
             hasher.update(line.as_bytes());
         }
         hasher.finalize().to_hex().to_string()

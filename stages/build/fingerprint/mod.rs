@@ -29,7 +29,8 @@ pub struct Fingerprints {
 /// Read the workspace and compute the fingerprint of every `stages/*.rs`.
 pub fn compute(workspace: &Path) -> std::io::Result<Fingerprints> {
     let tree = tree::Tree::read(workspace)?;
-    let lock = lockfile::Lockfile::read(&std::fs::read_to_string(workspace.join("Cargo.lock"))?);
+    let text = |file: &str| std::fs::read_to_string(workspace.join(file));
+    let lock = lockfile::Lockfile::read(&text("Cargo.lock")?, &text("Cargo.toml")?);
     let mut out = Fingerprints { kinds: BTreeMap::new(), included: Vec::new() };
     for (name, &id) in &tree.modules[tree.crates[0].root].children {
         if NOT_STAGES.contains(&name.as_str()) || tree.modules[id].label != format!("stages/{name}.rs") {
