@@ -66,7 +66,7 @@ version = "4.0.0"
     ("src/maths/Cargo.toml", "[package]\nname = \"maths\"\n"),
     (
         "src/maths/lib.rs",
-        "//! Toy.\npub mod solver; pub mod prelude; mod noise; mod fitting; mod speed; mod macros; mod stage; mod line;\npub use solver::Solver; pub use noise::Noise; pub use fitting::inner::fit; pub use stage::Stage;",
+        "//! Toy.\npub mod solver; pub mod prelude; mod noise; mod fitting; mod speed; mod macros; mod stage; mod line;\npub use line::line; pub use solver::Solver; pub use noise::Noise; pub use fitting::inner::fit; pub use stage::Stage;",
     ),
     ("src/maths/stage.rs", "pub trait Stage {}"),
     (

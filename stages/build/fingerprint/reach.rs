@@ -175,7 +175,8 @@ impl<'a> Reach<'a> {
             out.push((format!("Cargo.lock: {entry}"), self.resolver.lock.digest(entry)));
         }
         for file in &self.included {
-            let bytes = std::fs::read(file)?;
+            let unreadable = |e| std::io::Error::other(format!("included file {}: {e}", file.display()));
+            let bytes = std::fs::read(file).map_err(unreadable)?;
             let file = file.canonicalize()?;
             let label =
                 file.strip_prefix(workspace.canonicalize()?).unwrap_or(&file).to_string_lossy().replace('\\', "/");

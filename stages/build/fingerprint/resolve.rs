@@ -30,13 +30,18 @@ pub struct Resolver<'a> {
     pub lock: &'a Lockfile,
 }
 
-type Busy = HashSet<(Id, Path)>;
+/// What a search has asked already, and the imports it is inside of: `use gemm::gemm` must not explain itself.
+#[derive(Default, Clone)]
+struct Busy {
+    asked: HashSet<(Id, Path)>,
+    inside: HashSet<(Id, usize)>,
+}
 
 impl Resolver<'_> {
     /// What `path` means in module `from`.
     pub fn resolve(&self, from: Id, path: &[String]) -> Target {
         let mut out = Target::default();
-        self.follow(from, path, &mut out, &mut Busy::new());
+        self.follow(from, path, &mut out, &mut Busy::default());
         out
     }
 
@@ -73,7 +78,7 @@ impl Resolver<'_> {
             out.modules.insert(module);
             return;
         }
-        let again = busy.contains(&(module, path.to_vec()));
+        let again = busy.asked.contains(&(module, path.to_vec()));
         if !self.lookup(module, path, out, busy) && !again {
             out.found = true;
             out.lost.insert(self.tree.modules[module].krate);
@@ -81,7 +86,7 @@ impl Resolver<'_> {
     }
 
     fn lookup(&self, module: Id, path: &[String], out: &mut Target, busy: &mut Busy) -> bool {
-        if !busy.insert((module, path.to_vec())) {
+        if !busy.asked.insert((module, path.to_vec())) {
             return false;
         }
         let (name, rest) = (&path[0], &path[1..]);
@@ -100,11 +105,12 @@ impl Resolver<'_> {
             out.items.insert((definer, name.clone()));
         }
         for (i, import) in m.names.imports.iter().enumerate() {
-            if import.name == *name {
+            if import.name == *name && busy.inside.insert((module, i)) {
                 found = true;
                 out.through.insert((module, i));
                 let whole: Path = import.path.iter().chain(rest).cloned().collect();
                 self.follow(module, &whole, out, busy);
+                busy.inside.remove(&(module, i));
             } else if import.name == "*" {
                 let mut inside = Target::default();
                 self.follow(module, &import.path, &mut inside, &mut busy.clone());
