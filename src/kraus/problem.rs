@@ -120,6 +120,16 @@ impl<'a, T: Real> Problem<'a, T> {
         self.mask.as_ref().map(CowArray::view)
     }
 
+    /// The targets as one slice.
+    pub(crate) fn targets_slice(&self) -> &[T] {
+        self.targets.as_slice().expect("standard layout") // `standard` made it so
+    }
+
+    /// The mask as one slice.
+    pub(crate) fn mask_slice(&self) -> Option<&[T]> {
+        self.mask.as_ref().map(|m| m.as_slice().expect("standard layout")) // as above
+    }
+
     /// Whether all inputs, targets and masks are symmetric: gradients then need three products instead of five.
     pub fn is_symmetric(&self) -> bool {
         self.symmetric

@@ -9,17 +9,27 @@
 //! | [`real`] | the scalar trait [`Real`] (`f32`, `f64`) |
 //! | [`product`] | [`gemm`](product::gemm) on strided views, [`matmul`](product::matmul) |
 //! | [`decompose`] | symmetric eigenvalues, singular values, Cholesky, least squares |
+//! | [`clamp`], [`lanes`] | clamped spectra and their derivative, sixteen matrices at once |
+//! | [`kernels`] | what a training step needs: products of small matrices and fused loops, by CPU features |
 //! | [`symmetric`] | functions of symmetric matrices, half-vectorisation, checks |
 #![warn(missing_docs)]
 
+pub mod clamp;
 pub mod decompose;
 pub mod error;
+pub mod kernels;
+pub mod lanes;
 pub mod product;
 pub mod real;
+mod simd;
 pub mod symmetric;
+mod tile;
 
+pub use clamp::Clamp;
 pub use decompose::{Eigh, Svd, cholesky, eigh, lstsq, solve_spd, svd};
 pub use error::{Error, Result};
 pub use product::{gemm, matmul};
 pub use real::Real;
 pub use symmetric::{is_symmetric, smat, svec, sym_fn, symmetrise};
+#[cfg(test)]
+mod tests_kernels;

@@ -13,6 +13,7 @@ use std::iter::Sum;
 /// ```
 pub trait Real:
     faer::traits::RealField
+    + crate::kernels::Kernels
     + Float
     + FloatConst
     + NumAssign

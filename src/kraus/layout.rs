@@ -1,0 +1,74 @@
+//! How a training step keeps its parameters, so that every product reads and writes contiguous rows.
+//!
+//! A layer whose inputs are matrices is kept **stacked**: W[a][k][i] = A_k[a, i], which is the Stinespring matrix. Read as
+//! (q r) x p it gives T = W X for all operators in one product, and T comes out as q x (r p), ready for P = T W^T and for
+//! the gradient D T. A first layer whose inputs are matrix units is kept by **columns**: W[i][k][a], because
+//! Phi(E_ij) = L_i^T L_j with L_i the r x q matrix of the i-th columns.
+
+use crate::problem::{Inputs, Problem};
+use crate::stack::Stack;
+use linalg::Real;
+
+/// Sizes of one layer and where its parameters lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layer {
+    pub r: usize,
+    pub q: usize,
+    pub p: usize,
+    /// Kept by columns, for matrix units.
+    pub columns: bool,
+    /// First parameter.
+    pub at: usize,
+}
+
+impl Layer {
+    pub fn len(&self) -> usize {
+        self.r * self.q * self.p
+    }
+
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.at..self.at + self.len()
+    }
+
+    /// Where A_k[a, i] is kept.
+    fn index(&self, k: usize, a: usize, i: usize) -> usize {
+        let Self { r, q, p, at, .. } = *self;
+        at + if self.columns { (i * r + k) * q + a } else { (a * r + k) * p + i }
+    }
+
+    /// Multiply-adds of forward and backward for one sample.
+    pub fn cost(&self) -> usize {
+        let Self { r, q, p, .. } = *self;
+        if self.columns { 3 * r * q * q } else { r * q * p * (p + 2 * q) }
+    }
+}
+
+/// The layers of a stack that is to be fitted to a problem.
+pub(crate) fn layers<T: Real>(problem: &Problem<'_, T>, stack: &Stack<T>) -> Vec<Layer> {
+    let units = matches!(problem.inputs(), Inputs::Units { .. });
+    let mut at = 0;
+    let mut place = |(index, map): (usize, &crate::KrausMap<T>)| {
+        let layer = Layer { r: map.rank(), q: map.q(), p: map.p(), columns: units && index == 0, at };
+        at += layer.len();
+        layer
+    };
+    stack.layers.iter().enumerate().map(&mut place).collect()
+}
+
+/// Visits (position in the order of [`Stack::to_vec`], position in training layout) of every parameter.
+fn positions(layers: &[Layer]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    layers.iter().flat_map(|&layer| {
+        let Layer { r, q, p, at, .. } = layer;
+        (0..r * q * p).map(move |n| (at + n, layer.index(n / (q * p), n / p % q, n % p)))
+    })
+}
+
+/// From the order of [`Stack::to_vec`] to training layout.
+pub(crate) fn to_training<T: Real>(layers: &[Layer], natural: &[T], training: &mut [T]) {
+    positions(layers).for_each(|(from, to)| training[to] = natural[from]);
+}
+
+/// From training layout to the order of [`Stack::to_vec`].
+pub(crate) fn to_natural<T: Real>(layers: &[Layer], training: &[T], natural: &mut [T]) {
+    positions(layers).for_each(|(to, from)| natural[to] = training[from]);
+}

@@ -1,0 +1,128 @@
+//! Hand-written gradients against central differences in f64: every depth, with and without clamp, mask, symmetry.
+
+use kraus::{Architecture, Gamma, KrausMap, Problem, Stack, loss_and_gradient};
+use ndarray::{Array2, Array3, Axis};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn random(shape: (usize, usize, usize), seed: u64) -> Array3<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    Array3::from_shape_simple_fn(shape, || rng.random_range(-1.0..1.0))
+}
+
+fn symmetric(a: Array3<f64>) -> Array3<f64> {
+    let t = a.view().permuted_axes([0, 2, 1]).to_owned();
+    a + t
+}
+
+fn psd(a: Array3<f64>) -> Array3<f64> {
+    let mut out = a.clone();
+    for (mut o, a) in out.outer_iter_mut().zip(a.outer_iter()) {
+        o.assign(&a.dot(&a.t()));
+    }
+    out
+}
+
+/// Largest difference between gradient and central differences, relative to the largest entry.
+fn error(stack: &Stack<f64>, problem: &Problem<'_, f64>) -> f64 {
+    let (_, gradient) = loss_and_gradient(stack, problem).unwrap();
+    let (base, mut moved) = (stack.to_vec(), stack.clone());
+    let mut at = |n: usize, by: f64| {
+        let mut w = base.clone();
+        w[n] += by;
+        moved.set(&w);
+        loss_and_gradient(&moved, problem).unwrap().0
+    };
+    let h = 1e-5;
+    // A fourth-order difference: the plain one is off by h^2 times a third derivative, which is not small here.
+    let slope = |n| (8.0 * (at(n, h) - at(n, -h)) - (at(n, 2.0 * h) - at(n, -2.0 * h))) / (12.0 * h);
+    let numeric = (0..base.len()).map(slope).collect::<Vec<_>>();
+    let size = numeric.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    gradient.iter().zip(&numeric).fold(0.0f64, |m, (a, b)| m.max((a - b).abs())) / size
+}
+
+/// Rank 6: with fewer operators than rows Phi(E_ij) is singular, and the clamp of singular values jumps there.
+fn arch(depth: usize, gamma: Gamma) -> Architecture {
+    Architecture::deep(&[4, 5, 4, 3][..depth + 1], 6, gamma)
+}
+
+#[test]
+fn gradients_agree_with_central_differences() {
+    let mut cases = 0;
+    for depth in 1..=3 {
+        for gamma in [Gamma::None, Gamma::Clamp(0.4)] {
+            for masked in [false, true] {
+                for kind in ["symmetric", "general", "units"] {
+                    let seed = depth as u64 * 10;
+                    let stack = Stack::<f64>::glorot(&arch(depth, gamma), seed + 1).unwrap();
+                    let q = stack.q();
+                    let l = 7;
+                    let mut x = random((l, 4, 4), seed + 2);
+                    let mut y = random((l, q, q), seed + 3);
+                    let mut mask = random((l, q, q), seed + 4);
+                    if kind == "symmetric" {
+                        (x, y, mask) = (psd(x), symmetric(y), symmetric(mask));
+                    }
+                    mask.mapv_inplace(|v| f64::from(u8::from(v > -0.2)));
+                    let pairs = vec![(0, 1), (1, 1), (2, 0), (3, 3), (1, 2), (0, 3), (2, 2)];
+                    let problem = if kind == "units" {
+                        Problem::units(4, pairs, y.view())
+                    } else {
+                        Problem::matrices(x.view(), y.view())
+                    };
+                    let problem = problem.unwrap();
+                    let problem = if masked { problem.with_mask(mask.view()).unwrap() } else { problem };
+                    assert_eq!(problem.is_symmetric(), kind == "symmetric");
+                    let e = error(&stack, &problem);
+                    assert!(e < 1e-6, "depth {depth} {gamma:?} masked {masked} {kind}: {e:e}");
+                    cases += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(cases, 36);
+}
+
+#[test]
+fn units_give_the_gradient_of_the_matrices_they_stand_for() {
+    let stack = Stack::<f64>::glorot(&Architecture::deep(&[4, 5, 3], 6, Gamma::Clamp(0.3)), 5).unwrap();
+    let pairs = vec![(0, 1), (1, 1), (2, 0), (3, 3)];
+    let y = random((4, 3, 3), 6);
+    let mut x = Array3::zeros((4, 4, 4));
+    pairs.iter().enumerate().for_each(|(s, &(i, j))| x[[s, i, j]] = 1.0);
+    let (a, ga) = loss_and_gradient(&stack, &Problem::units(4, pairs, y.view()).unwrap()).unwrap();
+    let (b, gb) = loss_and_gradient(&stack, &Problem::matrices(x.view(), y.view()).unwrap()).unwrap();
+    assert!((a - b).abs() < 1e-13);
+    assert!(ga.iter().zip(&gb).all(|(a, b)| (a - b).abs() < 1e-12));
+}
+
+/// The first layer is a multiple of an orthogonal map, so all singular values of what the clamp sees are equal.
+#[test]
+fn clamp_gradient_is_exact_with_repeated_singular_values() {
+    for (scale, general) in [(0.5, true), (2.0, true), (0.5, false), (2.0, false)] {
+        let ops = (Array2::<f64>::eye(4) * scale).insert_axis(Axis(0));
+        let second = KrausMap::glorot(3, 3, 4, 9).unwrap();
+        let stack = Stack::new(vec![KrausMap::new(ops).unwrap(), second], Gamma::Clamp(1.0)).unwrap();
+        // A rotation has four singular values 1; the identity four eigenvalues 1.
+        let (c, s) = (0.6, 0.8);
+        let turn = ndarray::array![[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, s, -c], [0.0, 0.0, c, s]];
+        let x = if general { turn } else { Array2::eye(4) }.insert_axis(Axis(0));
+        let y = symmetric(random((1, 3, 3), 3));
+        let problem = Problem::matrices(x.view(), y.view()).unwrap();
+        let e = error(&stack, &problem);
+        assert!(e < 1e-6, "scale {scale} general {general}: {e:e}");
+    }
+}
+
+#[test]
+fn forward_pass_agrees_with_the_plain_definition() {
+    for (gamma, l) in [(Gamma::None, 40), (Gamma::Clamp(0.3), 40), (Gamma::Clamp(0.3), 3)] {
+        let stack = Stack::<f64>::glorot(&Architecture::deep(&[6, 5, 4], 3, gamma), 1).unwrap();
+        for x in [random((l, 6, 6), 2), psd(random((l, 6, 6), 2))] {
+            let y = random((l, 4, 4), 4);
+            let problem = Problem::matrices(x.view(), y.view()).unwrap();
+            let (fast, plain) = (loss_and_gradient(&stack, &problem).unwrap().0, stack.mse(&problem).unwrap());
+            assert!((fast - plain).abs() < 1e-12 * plain, "{fast} {plain}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Forward and backward pass of one block of samples: the arithmetic of every gradient-based solver.
+//!
+//! With D = dL/dP (up to the constant that the caller applies) the backward pass of one layer is
+//! dA_k = D A_k X^T + D^T A_k X and dX = sum_k A_k^T D A_k. Where X and D are symmetric the first is 2 D (A_k X), which
+//! reuses the forward product T = A_k X: three products instead of five.
+
+use crate::layout::Layer;
+use crate::problem::{Inputs, Problem};
+use crate::stack::Gamma;
+use linalg::kernels::{residual, small_gemm};
+use linalg::{Clamp, Real};
+
+/// Buffers of one block, allocated once per fit.
+pub(crate) struct Work<T> {
+    /// Samples passed through all layers together: sixteen share one clamp.
+    chunk: usize,
+    /// Per layer: the inputs of the chunk (empty for the first, which reads the problem).
+    z: Vec<Vec<T>>,
+    /// Per layer: T = W X of the chunk.
+    t: Vec<Vec<T>>,
+    /// Per gap between layers: clamps of eigenvalues and of singular values.
+    clamps: Vec<[Clamp<T>; 2]>,
+    /// Outputs, then their gradients, then those of each layer's inputs.
+    delta: Vec<T>,
+    before: Vec<T>,
+    /// One matrix transposed, one T, and U = D W.
+    flip: Vec<T>,
+    other: Vec<T>,
+    /// Gradient in training layout.
+    pub grad: Vec<T>,
+    /// Sum of squared errors.
+    pub sum: f64,
+}
+
+/// What a pass reads: shared by all blocks.
+pub(crate) struct Shared<'s, 'p, T> {
+    pub problem: &'s Problem<'p, T>,
+    pub layers: &'s [Layer],
+    /// Parameters in training layout.
+    pub params: &'s [T],
+    /// Per stacked layer W as (r p) x q, at the same offsets.
+    pub flipped: &'s [T],
+    /// Whether the backward pass is wanted.
+    pub backward: bool,
+}
+
+impl<T: Real> Work<T> {
+    pub fn new(layers: &[Layer], gamma: Gamma, block: usize) -> Self {
+        let chunk = if layers.len() == 1 { 1 } else { block.clamp(1, linalg::lanes::LANES) };
+        let zeros = |n: usize| vec![T::of(0.0); n];
+        let side = layers.iter().map(|l| l.p.max(l.q)).max().unwrap_or(0);
+        let widest = layers.iter().map(Layer::len).max().unwrap_or(0);
+        let clamp = |eps: f64, n: usize| [Clamp::new(n, T::of(eps)), Clamp::new(n, T::of(eps))];
+        Self {
+            chunk,
+            z: layers.iter().enumerate().map(|(i, l)| zeros(if i == 0 { 0 } else { chunk * l.p * l.p })).collect(),
+            t: layers.iter().map(|l| zeros(if l.columns { 0 } else { chunk * l.len() })).collect(),
+            clamps: match gamma {
+                Gamma::Clamp(eps) => layers[1..].iter().map(|l| clamp(eps, l.p)).collect(),
+                Gamma::None => Vec::new(),
+            },
+            delta: zeros(chunk * side * side),
+            before: zeros(chunk * side * side),
+            flip: zeros(side * side),
+            other: zeros(widest),
+            grad: zeros(layers.iter().map(Layer::len).sum()),
+            sum: 0.0,
+        }
+    }
+
+    /// Gradient and sum of squares over `samples`, replacing what was there.
+    pub fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize]) {
+        self.sum = 0.0;
+        if shared.backward {
+            self.grad.fill(T::of(0.0));
+        }
+        for chunk in samples.chunks(self.chunk) {
+            self.forward(shared, chunk);
+            self.errors(shared, chunk);
+            if shared.backward {
+                self.backward(shared, chunk);
+            }
+        }
+    }
+
+    fn forward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) {
+        let depth = shared.layers.len();
+        for (index, layer) in shared.layers.iter().enumerate() {
+            let (done, next) = self.z.split_at_mut(index + 1);
+            let out = if index + 1 == depth { &mut self.delta } else { &mut next[0] };
+            let &Layer { r, q, p, .. } = layer;
+            let w = &shared.params[layer.range()];
+            for (s, (&sample, out)) in chunk.iter().zip(out.chunks_exact_mut(q * q)).enumerate() {
+                let x = match (index, shared.problem.inputs()) {
+                    (0, Inputs::Units { pairs, .. }) => {
+                        let (i, j) = pairs[sample];
+                        let (li, lj) = (&w[i * r * q..(i + 1) * r * q], &w[j * r * q..(j + 1) * r * q]);
+                        small_gemm((q, q, r), li, (1, q), lj, q, out, q, false);
+                        continue;
+                    }
+                    (0, Inputs::Matrices(x)) => input(x, sample, p),
+                    _ => &done[index][s * p * p..(s + 1) * p * p],
+                };
+                let t = &mut self.t[index][s * layer.len()..(s + 1) * layer.len()];
+                small_gemm((q * r, p, p), w, (p, 1), x, p, t, p, false);
+                small_gemm((q, q, r * p), t, (r * p, 1), &shared.flipped[layer.range()], q, out, q, false);
+            }
+            if index + 1 < depth && !self.clamps.is_empty() {
+                clamp(&mut self.clamps[index], shared, chunk, out, q, true);
+            }
+        }
+    }
+
+    fn errors(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) {
+        let size = shared.problem.q() * shared.problem.q();
+        let targets = shared.problem.targets_slice();
+        for (&sample, out) in chunk.iter().zip(self.delta.chunks_exact_mut(size)) {
+            let at = sample * size..(sample + 1) * size;
+            let mask = shared.problem.mask_slice().map(|m| &m[at.clone()]);
+            self.sum += residual(out, &targets[at], mask).as_f64();
+        }
+    }
+
+    fn backward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) {
+        let symmetric = shared.problem.is_symmetric();
+        for (index, layer) in shared.layers.iter().enumerate().rev() {
+            let &Layer { r, q, p, .. } = layer;
+            let w = &shared.params[layer.range()];
+            let grad = &mut self.grad[layer.range()];
+            for (s, &sample) in chunk.iter().enumerate() {
+                let d = &self.delta[s * q * q..(s + 1) * q * q];
+                let x = match (index, shared.problem.inputs()) {
+                    (0, Inputs::Units { pairs, .. }) => {
+                        // dL_i = L_j D^T and dL_j = L_i D.
+                        let (i, j) = pairs[sample];
+                        let (li, lj) = (i * r * q..(i + 1) * r * q, j * r * q..(j + 1) * r * q);
+                        transpose(d, q, q, &mut self.flip);
+                        small_gemm((r, q, q), &w[lj.clone()], (q, 1), &self.flip, q, &mut grad[li.clone()], q, true);
+                        small_gemm((r, q, q), &w[li], (q, 1), d, q, &mut grad[lj], q, true);
+                        continue;
+                    }
+                    (0, Inputs::Matrices(x)) => input(x, sample, p),
+                    _ => &self.z[index][s * p * p..(s + 1) * p * p],
+                };
+                let t = &self.t[index][s * layer.len()..(s + 1) * layer.len()];
+                if symmetric {
+                    small_gemm((q, r * p, q), d, (q, 1), t, r * p, grad, r * p, true);
+                } else {
+                    small_gemm((q, r * p, q), d, (1, q), t, r * p, grad, r * p, true);
+                    transpose(x, p, p, &mut self.flip);
+                    let other = &mut self.other[..layer.len()];
+                    small_gemm((q * r, p, p), w, (p, 1), &self.flip, p, other, p, false);
+                    small_gemm((q, r * p, q), d, (q, 1), other, r * p, grad, r * p, true);
+                }
+                if index > 0 {
+                    let u = &mut self.other[..layer.len()];
+                    small_gemm((q, r * p, q), d, (q, 1), w, r * p, u, r * p, false);
+                    let dx = &mut self.before[s * p * p..(s + 1) * p * p];
+                    small_gemm((p, p, q * r), w, (1, p), u, p, dx, p, false);
+                }
+            }
+            if index > 0 {
+                if !self.clamps.is_empty() {
+                    clamp(&mut self.clamps[index - 1], shared, chunk, &mut self.before, p, false);
+                }
+                std::mem::swap(&mut self.delta, &mut self.before);
+            }
+        }
+    }
+}
+
+fn input<'x, T: Real>(x: &'x ndarray::CowArray<'_, T, ndarray::Ix3>, sample: usize, p: usize) -> &'x [T] {
+    // Problem keeps its inputs in standard layout.
+    &x.as_slice().expect("standard layout")[sample * p * p..(sample + 1) * p * p]
+}
+
+/// Clamps a chunk of n x n matrices in place, or takes gradients back through the clamp.
+fn clamp<T: Real>(
+    clamps: &mut [Clamp<T>; 2],
+    shared: &Shared<'_, '_, T>,
+    chunk: &[usize],
+    data: &mut [T],
+    n: usize,
+    forward: bool,
+) {
+    for (kind, clamp) in clamps.iter_mut().enumerate() {
+        let flags = shared.problem.symmetric_inputs();
+        let ours = |sample: &usize| flags[*sample] == (kind == 0);
+        if !chunk.iter().any(ours) {
+            continue;
+        }
+        // Idle lanes repeat the first matrix, so that they converge with it.
+        let first = chunk.iter().position(ours).unwrap_or(0);
+        for lane in 0..linalg::lanes::LANES {
+            let s = if chunk.get(lane).is_some_and(ours) { lane } else { first };
+            clamp.put(lane, &data[s * n * n..(s + 1) * n * n]);
+        }
+        if forward {
+            clamp.forward(kind == 0);
+        } else {
+            clamp.backward();
+        }
+        for (lane, _) in chunk.iter().enumerate().filter(|(_, s)| ours(s)) {
+            clamp.take(lane, &mut data[lane * n * n..(lane + 1) * n * n]);
+        }
+    }
+}
+
+/// out (cols x rows) <- m^T for m (rows x cols).
+pub(crate) fn transpose<T: Real>(m: &[T], rows: usize, cols: usize, out: &mut [T]) {
+    for (i, row) in m.chunks_exact(cols).take(rows).enumerate() {
+        for (j, &x) in row.iter().enumerate() {
+            out[j * rows + i] = x;
+        }
+    }
+}
