@@ -1,13 +1,24 @@
-//! The engine: a plan, a store, and the questions and orders one can put to them.
+//! The engine: a plan, a store, and the orders one can give. The questions one can ask are in [`crate::query`].
 
 use crate::context::Environment;
-use crate::error::Result;
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::evaluate::{Judge, State};
+use crate::host;
 use crate::plan::Plan;
-use crate::query::{Collected, Located, StageStatus, UnitLog, Verified, Why};
+use crate::run::commit::{Finished, Shared, commit};
 use crate::run::event::Event;
-use crate::run::executor::Executor;
-use crate::run::{Pending, RunOptions, Summary};
+use crate::run::executor::{Executor, Job, Outcome};
+use crate::run::local::Local;
+use crate::run::schedule::Scheduler;
+use crate::run::{Force, Pending, RunOptions, Summary};
+use crate::stale::Stale;
+use crate::store::lockfile::{Locked, Lockfile};
+use crate::store::record::{Host, Record};
+use crate::store::{Session, Store};
+use crate::target::select;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What the engine must know beside the plan.
 #[derive(Clone, Debug, Default)]
@@ -25,13 +36,19 @@ pub struct EngineOptions {
 /// A plan and the store of its results.
 pub struct Engine {
     plan: Plan,
+    store: Store,
+    env: Arc<Environment>,
+    host: Host,
+    host_digest: Digest,
 }
 
 impl Engine {
     /// Opens the store, or an empty one. Writes nothing before the first [`Engine::run`].
     pub fn open(plan: Plan, options: EngineOptions) -> Result<Self> {
-        let _ = options;
-        Ok(Self { plan })
+        let store = Store::open(options.store.unwrap_or_else(|| plan.folder.join(".repro")))?;
+        let host = host::host(&options.program, &options.rustc);
+        let host_digest = Digest::of(format!("{host:?}").as_bytes());
+        Ok(Self { plan, store, env: Arc::new(options.env), host, host_digest })
     }
 
     /// The plan.
@@ -39,10 +56,39 @@ impl Engine {
         &self.plan
     }
 
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn env(&self) -> &Arc<Environment> {
+        &self.env
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub(crate) fn host_digest(&self) -> Digest {
+        self.host_digest
+    }
+
+    pub(crate) fn judge(&self) -> Judge<'_> {
+        Judge::new(&self.plan, &self.store, &self.env)
+    }
+
+    /// Where `repro.lock` is.
+    pub fn lock_path(&self) -> PathBuf {
+        self.plan.folder.join("repro.lock")
+    }
+
     /// Runs what is stale, on threads of this process.
     pub fn run(&self, options: &RunOptions, events: &mut dyn FnMut(Event)) -> Result<Summary> {
-        let _ = (options, events);
-        todo!()
+        let most = if options.jobs == 0 { host::cores() } else { options.jobs };
+        std::thread::scope(|scope| {
+            let mut local = Local::new(scope, self, most, options.cancel.clone());
+            self.run_on(&mut local, options, events)
+        })
     }
 
     /// Runs what is stale, on any executor.
@@ -52,54 +98,129 @@ impl Engine {
         options: &RunOptions,
         events: &mut dyn FnMut(Event),
     ) -> Result<Summary> {
-        let _ = (executor, options, events);
-        todo!()
+        self.store.journal.refresh()?;
+        Scheduler::new(self, options, executor.queue(), events)?.run(executor)
     }
 
-    /// What [`Engine::run`] would run, and why.
+    /// What [`Engine::run`] would run, and why, in plan order. Units whose only reason is
+    /// [`Stale::UpstreamStale`] may turn out not to need a run.
     pub fn dry_run(&self, options: &RunOptions) -> Result<Vec<Pending>> {
-        let _ = options;
-        todo!()
+        self.store.journal.refresh()?;
+        let (scope, forced) = self.scope(options)?;
+        let judge = self.judge();
+        let mut states: Vec<Option<State>> = vec![None; self.plan.units.len()];
+        let mut pending = Vec::new();
+        for unit in (0..self.plan.units.len()).filter(|&u| scope[u]) {
+            let mut state = judge.one(unit, &states, true)?;
+            let mut reasons = judge.reasons(unit, &state).0;
+            if forced[unit] {
+                if let State::Fresh { key, record } = &state {
+                    state = State::Stale { key: *key, parts: record.parts.clone(), ill: vec![Stale::Forced] };
+                }
+                reasons.insert(0, Stale::Forced);
+            }
+            if !matches!(state, State::Fresh { .. }) {
+                pending.push(Pending { unit, id: self.plan.units[unit].id.clone(), reasons });
+            }
+            states[unit] = Some(state);
+        }
+        Ok(pending)
     }
 
-    /// One row per stage.
-    pub fn status(&self) -> Result<Vec<StageStatus>> {
-        todo!()
+    /// Units in scope (targets and their upstream), and those to run anew.
+    pub(crate) fn scope(&self, options: &RunOptions) -> Result<(Vec<bool>, Vec<bool>)> {
+        let plan = self.plan();
+        let targets = select(plan, &options.targets)?;
+        let (mut scope, mut forced) = (vec![false; plan.units.len()], vec![false; plan.units.len()]);
+        for unit in targets {
+            scope[unit] = true;
+            forced[unit] = options.force != Force::No;
+        }
+        if options.force == Force::Downstream {
+            for unit in 0..plan.units.len() {
+                if plan.units[unit].inputs.iter().any(|&i| forced[i]) {
+                    (scope[unit], forced[unit]) = (true, true);
+                }
+            }
+        }
+        for unit in (0..plan.units.len()).rev().filter(|&u| scope[u]).collect::<Vec<_>>() {
+            let mut open = vec![unit];
+            while let Some(unit) = open.pop() {
+                for &input in &plan.units[unit].inputs {
+                    if !scope[input] {
+                        scope[input] = true;
+                        open.push(input);
+                    }
+                }
+            }
+        }
+        Ok((scope, forced))
     }
 
-    /// Why the targets are stale, or that they are not.
-    pub fn why<S: AsRef<str>>(&self, targets: &[S]) -> Result<Vec<Why>> {
-        let _ = targets.len();
-        todo!()
+    /// Begins a session of work on the store from outside a run: what a cluster worker holds while it executes units.
+    pub fn session(&self) -> Result<Session> {
+        self.store.begin()
     }
 
-    /// Rehashes every artefact of the targets' current results and compares with `repro.lock`.
-    pub fn verify<S: AsRef<str>>(&self, targets: &[S]) -> Result<Verified> {
-        let _ = targets.len();
-        todo!()
+    /// The job of a unit whose inputs all have results; `None` when the unit is fresh already. For cluster workers.
+    pub fn job(&self, unit: usize, threads: usize, session: &Session) -> Result<Option<Job>> {
+        self.store.journal.refresh()?;
+        let mut scope = vec![false; self.plan.units.len()];
+        let mut open = vec![unit];
+        while let Some(unit) = open.pop() {
+            if !std::mem::replace(&mut scope[unit], true) {
+                open.extend(&self.plan.units[unit].inputs);
+            }
+        }
+        match self.judge().all(&scope, true)?.swap_remove(unit) {
+            Some(State::Stale { key, parts, .. }) => {
+                let scratch = session.scratch.clone();
+                Ok(Some(Job { unit, key, parts, threads, expected: None, attempt: 1, scratch }))
+            }
+            Some(State::Unknown { upstream, .. }) => {
+                Err(Error::NoResult { unit: self.plan.units[upstream].id.clone() })
+            }
+            _ => Ok(None),
+        }
     }
 
-    /// Executes `count` random finished units of the targets again in scratch and compares bytes.
-    pub fn verify_rerun<S: AsRef<str>>(&self, targets: &[S], count: usize, random: u64) -> Result<Verified> {
-        let _ = (targets.len(), count, random);
-        todo!()
+    /// Commits the outcome of [`Engine::execute`]; `Ok(false)` when there is nothing to commit. For cluster workers.
+    pub fn commit(&self, job: &Job, outcome: Outcome) -> Result<bool> {
+        let Outcome::Ran { taken, provenance } = outcome else { return Ok(false) };
+        let unit = &self.plan.units[job.unit];
+        let record = Record {
+            stage: self.plan.stages[unit.stage].name.clone(),
+            label: unit.label.clone(),
+            parts: job.parts.clone(),
+            artefacts: Default::default(),
+            provenance,
+        };
+        let judge = self.judge();
+        let shared = Shared { code: &judge.code, host: (self.host_digest, &self.host) };
+        commit(&self.store, &shared, vec![Finished::new(job.unit, job.key, record, taken)])?;
+        Ok(true)
     }
 
-    /// Removes what no current result needs.
-    pub fn gc(&self, dry_run: bool) -> Result<Collected> {
-        let _ = dry_run;
-        todo!()
-    }
-
-    /// Where the artefacts of the targets lie; only `artefact` when given.
-    pub fn locate<S: AsRef<str>>(&self, targets: &[S], artefact: Option<&str>) -> Result<Vec<Located>> {
-        let _ = (targets.len(), artefact);
-        todo!()
-    }
-
-    /// The logs of the targets' last attempts.
-    pub fn logs<S: AsRef<str>>(&self, targets: &[S]) -> Result<Vec<UnitLog>> {
-        let _ = targets.len();
-        todo!()
+    /// Writes `repro.lock`: the units that are done as they are now, the plan's other units as the file had them.
+    pub(crate) fn write_lock(&self, done: &[(usize, &Arc<Record>)]) -> Result<bool> {
+        let path = self.lock_path();
+        let mut lock = Lockfile::default();
+        if done.len() < self.plan.units.len() {
+            let mut old = Lockfile::load(&path).unwrap_or_default();
+            for unit in &self.plan.units {
+                let stage = &self.plan.stages[unit.stage].name;
+                if let Some(line) = old.stages.get_mut(stage).and_then(|units| units.remove(&unit.label)) {
+                    lock.stages.entry(stage.clone()).or_default().insert(unit.label.clone(), line);
+                }
+            }
+        }
+        for (unit, record) in done {
+            let unit = &self.plan.units[*unit];
+            let artefacts = record.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
+            let locked = Locked { key: record.parts.key(), artefacts };
+            let stage = self.plan.stages[unit.stage].name.clone();
+            lock.stages.entry(stage).or_default().insert(unit.label.clone(), locked);
+        }
+        lock.save(&path)
     }
 }

@@ -53,13 +53,14 @@ pub enum Error {
         /// The names it has.
         have: String,
     },
-    /// A kind could not say what it depends on outside the DAG.
-    #[error("stage `{stage}`: {message}")]
-    Externals {
-        /// The stage.
-        stage: String,
-        /// What it said.
-        message: String,
+    /// A stage left a folder or a link where artefacts are expected.
+    #[error("`{0}` is not a plain file, and artefacts must be")]
+    NotAFile(String),
+    /// The store is in use.
+    #[error("{who} is running in this project; wait for it to end and try again")]
+    Busy {
+        /// By whom.
+        who: String,
     },
     /// An executor could not do its part.
     #[error("{0}")]

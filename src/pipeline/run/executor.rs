@@ -5,10 +5,11 @@
 //! [`Engine::execute`](crate::Engine::execute) and commit its record themselves; it then reports [`Outcome::Stored`].
 //! **The store is the truth**: whatever an executor reports, a unit is done when its record is in the store.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key::{Key, KeyParts};
-use crate::store::record::{Artefact, Provenance};
-use std::collections::BTreeMap;
+use crate::store::Taken;
+use crate::store::record::Provenance;
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -27,15 +28,17 @@ pub struct Job {
     pub expected: Option<f64>,
     /// 1 for the first attempt.
     pub attempt: u32,
+    /// Where to make the unit's scratch folder.
+    pub scratch: PathBuf,
 }
 
 /// How an attempt ended.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Outcome {
     /// The unit ran here; its artefacts are in the store and its record is still to be committed.
     Ran {
         /// What it wrote.
-        artefacts: BTreeMap<String, Artefact>,
+        taken: Taken,
         /// How.
         provenance: Provenance,
     },
@@ -49,12 +52,12 @@ pub enum Outcome {
     /// The store itself failed (disk full, read-only): the run must stop, the unit is not to blame.
     Broken {
         /// Why.
-        error: String,
+        error: Error,
     },
 }
 
 /// What executors tell the scheduler.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Report {
     /// An attempt began to run.
     Began {
@@ -82,6 +85,13 @@ pub enum Report {
 /// Where executors send their reports. Cheap to clone, usable from any thread.
 #[derive(Clone)]
 pub struct Reporter(pub(crate) Sender<crate::run::Message>);
+
+impl Reporter {
+    /// Sends a report. Once the run is over nobody listens, and that is fine.
+    pub fn report(&self, report: Report) {
+        let _ = self.0.send(crate::run::Message::Report(report));
+    }
+}
 
 /// Runs units somewhere.
 pub trait Executor {

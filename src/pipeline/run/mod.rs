@@ -1,21 +1,33 @@
 //! Running a plan: which units, in what order, on what, and what became of them.
 
+pub(crate) mod claims;
+pub(crate) mod commit;
 pub mod event;
 pub mod executor;
+pub mod local;
+pub(crate) mod outcome;
+pub(crate) mod pool;
+pub(crate) mod publish;
+pub(crate) mod schedule;
 
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::error::Error;
 use crate::stale::Stale;
 use crate::value::Value;
 
 /// What the scheduler waits for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Message {
     /// From an executor.
     Report(executor::Report),
+    /// From the committer: these units are in the journal, for good.
+    Committed(Vec<commit::Committed>),
+    /// From the committer: the store cannot be written.
+    Broken(Error),
 }
 
 /// What to run anew although it is fresh.

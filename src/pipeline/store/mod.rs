@@ -1,3 +1,167 @@
-//! The store: `.repro/`.
+//! The store: `.repro/`, where results live.
+//!
+//! ```text
+//! .repro/
+//!   journal          what is known: records, failures, claims, the stat cache  (journal.rs, index.rs)
+//!   objects/ab/...   artefacts, named by their content, read-only              (objects.rs)
+//!   locks/           one file per run that is alive                            (owner.rs)
+//!   scratch/         what units in flight are writing, a folder per run
+//!   logs/ab/...      what units logged, by key
+//! ```
+//!
+//! Everything in it can be deleted at the cost of computing it again. Times for scheduling are read off the records;
+//! there is no file of their own for them.
 
+pub mod index;
+pub mod journal;
+pub mod lockfile;
+pub mod objects;
+pub mod owner;
 pub mod record;
+
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::key::Key;
+use index::Entry;
+use journal::Journal;
+use objects::{Health, Objects, Stat};
+use owner::Owner;
+use record::{Artefact, Record};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A store.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    /// The journal.
+    pub journal: Journal,
+    /// The objects.
+    pub objects: Objects,
+    /// Objects hashed by this process and not yet noted in the journal.
+    seen: Mutex<Vec<(Digest, Stat)>>,
+}
+
+impl Store {
+    /// Opens the store in `folder`, which need not exist. Writes nothing.
+    pub fn open(folder: PathBuf) -> Result<Self> {
+        let journal = Journal::open(folder.join("journal"))?;
+        let objects = Objects::new(folder.join("objects"));
+        Ok(Self { folder, journal, objects, seen: Mutex::default() })
+    }
+
+    /// The folder of the store.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where locks are.
+    pub fn locks(&self) -> PathBuf {
+        self.folder.join("locks")
+    }
+
+    /// The log of a unit, by its key.
+    pub fn log_path(&self, key: &Key) -> PathBuf {
+        let hex = key.to_string();
+        self.folder.join("logs").join(&hex[..2]).join(format!("{}.log", &hex[2..]))
+    }
+
+    /// Begins a run: a lock of its own, a scratch folder of its own, and the leavings of dead runs swept away.
+    pub fn begin(&self) -> Result<Session> {
+        let owner = Owner::new(&self.locks())?;
+        let scratches = self.folder.join("scratch");
+        let scratch = scratches.join(&owner.id);
+        std::fs::create_dir_all(&scratch).map_err(|e| Error::io("write", &scratch, e))?;
+        for entry in std::fs::read_dir(&scratches).into_iter().flatten().flatten() {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            if id != owner.id && owner::alive(&self.locks(), &id).is_none() {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(Session { owner, scratch })
+    }
+
+    /// What the stat cache knows of an object.
+    fn known(&self, digest: &Digest) -> Option<Stat> {
+        self.journal.with(|i| i.seen.get(digest).copied())
+    }
+
+    /// Looks at an artefact's object, reading it only when the stat cache cannot vouch for it.
+    pub fn health(&self, artefact: &Artefact) -> Result<Health> {
+        let (known, bad) =
+            self.journal.with(|i| (i.seen.get(&artefact.digest).copied(), i.bad.contains(&artefact.digest)));
+        let health = self.objects.health(artefact, known, bad)?;
+        if let Health::Good(Some(stat)) = health {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).push((artefact.digest, stat));
+        }
+        Ok(health)
+    }
+
+    /// Notes in the journal what was hashed since the last time. A store that cannot be written forgets it, no more.
+    pub fn note_seen(&self) {
+        let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        if !seen.is_empty() {
+            let _ = self.journal.update(|_| (vec![Entry::Seen(seen)], ()));
+        }
+    }
+
+    /// Moves every file of a scratch folder into the store. All files are artefacts; a folder among them is an error.
+    pub fn take(&self, scratch: &Path) -> Result<Taken> {
+        let wrong = |e| Error::io("read", scratch, e);
+        let mut taken = Taken::default();
+        let entries = match std::fs::read_dir(scratch) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(taken),
+            Err(e) => return Err(wrong(e)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(wrong)?;
+            if !entry.file_type().map_err(wrong)?.is_file() {
+                return Err(Error::NotAFile(entry.file_name().to_string_lossy().into_owned()));
+            }
+            let (artefact, stat) = self.objects.take(&entry.path(), |d| self.known(d))?;
+            taken.artefacts.insert(entry.file_name().to_string_lossy().into_owned(), artefact);
+            taken.seen.push((artefact.digest, stat));
+        }
+        let _ = std::fs::remove_dir(scratch);
+        Ok(taken)
+    }
+
+    /// The record of a key and whether its objects are all there.
+    pub fn look_up(&self, key: &Key) -> Result<Option<(std::sync::Arc<Record>, Vec<(String, Health)>)>> {
+        let Some(record) = self.journal.with(|i| i.records.get(key).cloned()) else { return Ok(None) };
+        let mut ill = Vec::new();
+        for (name, artefact) in &record.artefacts {
+            match self.health(artefact)? {
+                Health::Good(_) => {}
+                health => ill.push((name.clone(), health)),
+            }
+        }
+        Ok(Some((record, ill)))
+    }
+}
+
+/// What a unit left in its scratch folder, now in the store.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// By name.
+    pub artefacts: BTreeMap<String, Artefact>,
+    /// For the stat cache.
+    pub seen: Vec<(Digest, Stat)>,
+}
+
+/// A run in progress: its lock and its scratch folder, both gone when it ends.
+#[derive(Debug)]
+pub struct Session {
+    /// The lock.
+    pub owner: Owner,
+    /// The scratch folder.
+    pub scratch: PathBuf,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
+}

@@ -1,0 +1,186 @@
+//! Fresh or stale? The question behind every command.
+//!
+//! Units are asked in plan order, so a unit's inputs are judged before it is. A unit whose inputs all have results has a
+//! key; a record under that key, with healthy objects, makes it fresh. For the others, [`Judge::reasons`] finds the
+//! former unit that resembles it most and names the difference.
+
+use crate::context::Environment;
+use crate::digest::Digest;
+use crate::error::Result;
+use crate::key::{Key, KeyParts, Sources, code_digest};
+use crate::plan::Plan;
+use crate::stale::Stale;
+use crate::store::Store;
+use crate::store::index::Index;
+use crate::store::objects::Health;
+use crate::store::record::Record;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// How a unit stands.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// It has a current result.
+    Fresh { key: Key, record: Arc<Record> },
+    /// Its inputs are known and it has no current result. `ill` says what is wrong with the objects of its record.
+    Stale { key: Key, parts: KeyParts, ill: Vec<Stale> },
+    /// Inputs are stale, so its key is not known yet.
+    Unknown { parts: KeyParts, upstream: usize, count: usize },
+}
+
+/// At most this many former units are compared when looking for the nearest.
+const NEAREST: usize = 200;
+
+/// Judges the units of a plan against a store.
+pub(crate) struct Judge<'a> {
+    plan: &'a Plan,
+    store: &'a Store,
+    env: &'a Environment,
+    /// Per stage: its sources and their digest.
+    pub(crate) code: Vec<(Digest, Sources)>,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(plan: &'a Plan, store: &'a Store, env: &'a Environment) -> Self {
+        let code = plan.stages.iter().map(|stage| {
+            let sources: Sources = stage.kind.sources().iter().cloned().collect();
+            (code_digest(&sources), sources)
+        });
+        Self { plan, store, env, code: code.collect() }
+    }
+
+    /// The key parts of a unit whose inputs have the records that `record` gives; inputs without one are left out.
+    pub(crate) fn parts(&self, unit: usize, record: impl Fn(usize) -> Option<Arc<Record>>) -> KeyParts {
+        let u = &self.plan.units[unit];
+        let kind = &self.plan.stages[u.stage].kind;
+        let digests = |r: &Record| r.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
+        let inputs = u.inputs.iter().filter_map(|&i| Some((self.plan.units[i].id.clone(), digests(&*record(i)?))));
+        KeyParts {
+            kind: kind.name().to_string(),
+            schema: kind.schema(),
+            code: self.code[u.stage].0,
+            params: u.params.clone(),
+            seed: u.seed,
+            inputs: inputs.collect(),
+            // A kind that cannot say is a kind in an unusual state, and that is what enters the key. When it runs it
+            // will meet the same trouble and report it as its own.
+            externals: kind
+                .externals(&u.params, self.env)
+                .unwrap_or_else(|e| BTreeMap::from([("error".to_string(), e.to_string())])),
+        }
+    }
+
+    /// Judges a unit whose inputs are known by their records.
+    pub(crate) fn judge(&self, parts: KeyParts, health: bool) -> Result<State> {
+        let key = parts.key();
+        if !health {
+            let record = self.store.journal.with(|i| i.records.get(&key).cloned());
+            return Ok(match record {
+                Some(record) => State::Fresh { key, record },
+                None => State::Stale { key, parts, ill: Vec::new() },
+            });
+        }
+        let Some((record, ill)) = self.store.look_up(&key)? else {
+            return Ok(State::Stale { key, parts, ill: Vec::new() });
+        };
+        if ill.is_empty() {
+            return Ok(State::Fresh { key, record });
+        }
+        let name = |(artefact, health)| match health {
+            Health::Missing => Stale::Missing { artefact },
+            _ => Stale::Corrupt { artefact },
+        };
+        Ok(State::Stale { key, parts, ill: ill.into_iter().map(name).collect() })
+    }
+
+    /// Judges the units in `scope`, which must hold the inputs of each of its units. `health` asks for the objects too.
+    pub(crate) fn all(&self, scope: &[bool], health: bool) -> Result<Vec<Option<State>>> {
+        let mut states: Vec<Option<State>> = vec![None; self.plan.units.len()];
+        for unit in 0..self.plan.units.len() {
+            if scope[unit] {
+                states[unit] = Some(self.one(unit, &states, health)?);
+            }
+        }
+        Ok(states)
+    }
+
+    /// Judges a unit whose inputs have been judged.
+    pub(crate) fn one(&self, unit: usize, states: &[Option<State>], health: bool) -> Result<State> {
+        let record = |i: usize| match &states[i] {
+            Some(State::Fresh { record, .. }) => Some(record.clone()),
+            _ => None,
+        };
+        let parts = self.parts(unit, record);
+        let stale: Vec<usize> = self.plan.units[unit].inputs.iter().copied().filter(|&i| record(i).is_none()).collect();
+        match stale.first() {
+            Some(&upstream) => Ok(State::Unknown { parts, upstream, count: stale.len() }),
+            None => self.judge(parts, health),
+        }
+    }
+
+    /// Why a unit is stale, and the former unit it was compared with when that has another label.
+    pub(crate) fn reasons(&self, unit: usize, state: &State) -> (Vec<Stale>, Option<String>) {
+        self.store.journal.with(|index| self.reasons_in(index, unit, state))
+    }
+
+    fn reasons_in(&self, index: &Index, unit: usize, state: &State) -> (Vec<Stale>, Option<String>) {
+        let (parts, upstream) = match state {
+            State::Fresh { .. } => return (Vec::new(), None),
+            State::Stale { ill, .. } if !ill.is_empty() => return (ill.clone(), None),
+            State::Stale { key, parts, .. } => {
+                if let Some(failure) = index.failures.get(key) {
+                    let error = failure.error.lines().next().unwrap_or_default().to_string();
+                    return (vec![Stale::Failed { error }], None);
+                }
+                (parts, None)
+            }
+            State::Unknown { parts, upstream, count } => (parts, Some((*upstream, *count))),
+        };
+        let mut former = None;
+        let mut reasons = match self.nearest(index, unit, parts, upstream.is_none()) {
+            Some((label, reasons)) => {
+                former = (label != self.plan.units[unit].label).then(|| self.id(unit, &label));
+                reasons
+            }
+            None => vec![Stale::NeverRan],
+        };
+        if let Some((upstream, count)) = upstream {
+            let unit = self.plan.units[upstream].id.clone();
+            reasons.push(Stale::UpstreamStale { unit, count });
+        } else if reasons.is_empty() {
+            // Its record was lost (a damaged line, say) and an equal one under another stage's name was found.
+            reasons.push(Stale::NeverRan);
+        }
+        (reasons, former)
+    }
+
+    fn id(&self, unit: usize, label: &str) -> String {
+        format!("{}/{label}", self.plan.stage_of(unit).name)
+    }
+
+    /// The former unit of the same stage that differs least: one of the same label when there is, else one whose label
+    /// the plan no longer has (a neighbour that is still in the plan is not what this unit used to be).
+    fn nearest(&self, index: &Index, unit: usize, parts: &KeyParts, known: bool) -> Option<(String, Vec<Stale>)> {
+        let stage = self.plan.stage_of(unit);
+        let labels = index.history.get(&stage.name)?;
+        let own = &self.plan.units[unit].label;
+        let mut candidates: Vec<(&String, &Key)> = Vec::new();
+        if let Some(keys) = labels.get(own) {
+            candidates.extend(keys.iter().rev().take(NEAREST).map(|k| (own, k)));
+        } else {
+            let current: HashSet<&String> = self.plan.units[stage.units.clone()].iter().map(|u| &u.label).collect();
+            let gone = labels.iter().filter(|(label, _)| !current.contains(label));
+            candidates.extend(gone.filter_map(|(label, keys)| Some((label, keys.last()?))).take(NEAREST));
+        }
+        let sources = |digest: &Digest| {
+            let mine = self.code.iter().find(|(d, _)| d == digest).map(|(_, s)| s);
+            mine.or_else(|| index.sources.get(digest).map(AsRef::as_ref))
+        };
+        let diffs = candidates.into_iter().filter_map(|(label, key)| {
+            let record = index.records.get(key)?;
+            Some((label.clone(), record.parts.diff(parts, known, sources)))
+        });
+        // The first of equals wins, and the newest come first.
+        diffs.min_by_key(|(_, diff)| diff.len())
+    }
+}

@@ -1,0 +1,144 @@
+//! What the journal says, sorted for looking things up.
+
+use super::objects::Stat;
+use super::record::{Failure, Record};
+use crate::digest::Digest;
+use crate::key::{Key, Sources};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// One line of the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// The format of the file; its first line.
+    Format(u32),
+    /// A set of sources, referred to by digest from many records.
+    Sources {
+        /// Its name.
+        digest: Digest,
+        /// The set.
+        sources: Sources,
+    },
+    /// Facts about program and machine, referred to by digest from many records.
+    Host {
+        /// Its name.
+        digest: Digest,
+        /// The facts.
+        host: super::record::Host,
+    },
+    /// A process has begun to work on the unit with this key.
+    Claim {
+        /// The key.
+        key: Key,
+        /// The owner; alive as long as its lock is held.
+        owner: String,
+    },
+    /// A unit finished. Ends its claim.
+    Record {
+        /// Its key.
+        key: Key,
+        /// The record.
+        record: Box<Record>,
+    },
+    /// A unit failed. Ends its claim.
+    Failure(Failure),
+    /// Objects that were hashed and found good when they looked like this.
+    Seen(Vec<(Digest, Stat)>),
+    /// An object that was hashed and found bad.
+    Bad(Digest),
+    /// A file in a `publish` folder: its path, what it holds, how it looked.
+    Published {
+        /// Path relative to the project.
+        path: String,
+        /// What it holds.
+        digest: Digest,
+        /// How it looked.
+        stat: Stat,
+    },
+}
+
+/// The journal's content.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// Finished units.
+    pub records: HashMap<Key, Arc<Record>>,
+    /// Failed units that have not finished since.
+    pub failures: HashMap<Key, Failure>,
+    /// Units somebody is, or was, at work on.
+    pub claims: HashMap<Key, String>,
+    /// Sets of sources.
+    pub sources: HashMap<Digest, Arc<Sources>>,
+    /// Machines.
+    pub hosts: HashMap<Digest, super::record::Host>,
+    /// The stat cache.
+    pub seen: HashMap<Digest, Stat>,
+    /// Objects known to be bad.
+    pub bad: HashSet<Digest>,
+    /// Published files.
+    pub published: HashMap<String, (Digest, Stat)>,
+    /// Keys of each stage's units by label, oldest first.
+    pub history: HashMap<String, BTreeMap<String, Vec<Key>>>,
+    /// Numbers of lines that could not be read.
+    pub damaged: Vec<usize>,
+}
+
+impl Index {
+    /// Takes one entry in.
+    pub fn apply(&mut self, entry: Entry) {
+        match entry {
+            Entry::Format(_) => {}
+            Entry::Sources { digest, sources } => {
+                self.sources.insert(digest, Arc::new(sources));
+            }
+            Entry::Host { digest, host } => {
+                self.hosts.insert(digest, host);
+            }
+            Entry::Claim { key, owner } => {
+                self.claims.insert(key, owner);
+            }
+            Entry::Record { key, record } => {
+                self.claims.remove(&key);
+                self.failures.remove(&key);
+                let labels = self.history.entry(record.stage.clone()).or_default();
+                let keys = labels.entry(record.label.clone()).or_default();
+                keys.retain(|k| *k != key);
+                keys.push(key);
+                self.records.insert(key, Arc::from(record));
+            }
+            Entry::Failure(failure) => {
+                self.claims.remove(&failure.key);
+                self.failures.insert(failure.key, failure);
+            }
+            Entry::Seen(objects) => {
+                for (digest, stat) in objects {
+                    self.bad.remove(&digest);
+                    self.seen.insert(digest, stat);
+                }
+            }
+            Entry::Bad(digest) => {
+                self.seen.remove(&digest);
+                self.bad.insert(digest);
+            }
+            Entry::Published { path, digest, stat } => {
+                self.published.insert(path, (digest, stat));
+            }
+        }
+    }
+
+    /// Seconds the unit took last time, whatever its key was; else the mean of its stage; else unknown.
+    pub fn expected(&self, stage: &str, label: &str) -> Option<f64> {
+        let labels = self.history.get(stage)?;
+        let wall = |keys: &Vec<Key>| keys.last().and_then(|k| self.records.get(k)).map(|r| r.provenance.wall);
+        labels.get(label).and_then(wall)
+    }
+
+    /// The mean time of a stage's units, when any is known.
+    pub fn stage_mean(&self, stage: &str) -> Option<f64> {
+        let labels = self.history.get(stage)?;
+        let walls: Vec<f64> =
+            labels.values().filter_map(|k| Some(self.records.get(k.last()?)?.provenance.wall)).collect();
+        (!walls.is_empty()).then(|| walls.iter().sum::<f64>() / walls.len() as f64)
+    }
+}

@@ -1,0 +1,98 @@
+//! `repro.lock`: keys and digests of a plan's results, beside pipeline.yaml, meant to be committed.
+//!
+//! YAML, one block per stage, stages and units sorted by name, one line per unit: two branches that touch different
+//! units merge without a conflict. The bytes depend on the results alone, not on the order, the machine or the number of
+//! threads they were computed with.
+
+use crate::config::tree::{Node, Source, parse};
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::key::{ArtefactDigests, Key};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+/// One unit's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locked {
+    /// Its key.
+    pub key: Key,
+    /// Its artefacts.
+    pub artefacts: ArtefactDigests,
+}
+
+/// The content of `repro.lock`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lockfile {
+    /// By stage, then by label.
+    pub stages: BTreeMap<String, BTreeMap<String, Locked>>,
+}
+
+const HEAD: &str = "\
+# Written by `repro run`; commit it. Each line: a unit, its key, the digests of what it wrote.
+# After a merge conflict keep either side and run again: keys say what is stale.
+version: 1
+";
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+impl Lockfile {
+    /// The text.
+    pub fn render(&self) -> String {
+        let mut out = HEAD.to_string();
+        out.push_str(if self.stages.is_empty() { "stages: {}\n" } else { "stages:\n" });
+        for (stage, units) in &self.stages {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "  {}:", quoted(stage));
+            for (label, locked) in units {
+                let files = locked.artefacts.iter().map(|(name, digest)| format!("{}: {digest}", quoted(name)));
+                let files = files.collect::<Vec<_>>().join(", ");
+                let _ = writeln!(out, "    {}: {{key: {}, files: {{{files}}}}}", quoted(label), locked.key);
+            }
+        }
+        out
+    }
+
+    /// Reads a lock file; `None` when there is none or it cannot be understood (a merge conflict, say), since it can
+    /// always be written anew.
+    pub fn load(path: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let root = parse(Source::new("repro.lock", &text)).ok()?;
+        let mut out = Self::default();
+        let digest = |node: &Node| node.text().parse::<Digest>().ok();
+        for (stage, units) in root.get("stages")?.entries().unwrap_or(&[]) {
+            let block = out.stages.entry(stage.text()).or_default();
+            for (label, body) in units.entries().unwrap_or(&[]) {
+                let files = body.get("files")?.entries().unwrap_or(&[]);
+                let artefacts = files.iter().map(|(k, v)| Some((k.text(), digest(v)?))).collect::<Option<_>>()?;
+                block.insert(label.text(), Locked { key: digest(body.get("key")?)?, artefacts });
+            }
+        }
+        Some(out)
+    }
+
+    /// Writes the file whole or not at all, and not when it says the same already. Returns whether it wrote.
+    pub fn save(&self, path: &Path) -> Result<bool> {
+        let text = self.render();
+        if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+            return Ok(false);
+        }
+        let wrong = |e| Error::io("write", path, e);
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new().prefix("repro.lock.").tempfile_in(folder).map_err(wrong)?;
+        file.write_all(text.as_bytes()).map_err(wrong)?;
+        set_mode(file.as_file()).map_err(wrong)?;
+        file.as_file().sync_all().map_err(wrong)?;
+        file.persist(path).map_err(|e| wrong(e.error))?;
+        Ok(true)
+    }
+}
+
+/// Temporary files are private; these are meant to be read by others.
+pub(crate) fn set_mode(file: &std::fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}

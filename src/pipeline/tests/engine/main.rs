@@ -1,0 +1,5 @@
+//! The engine from outside, one binary so that it links once.
+
+mod behaviour;
+mod common;
+mod overhead;
