@@ -1,0 +1,308 @@
+//! Eigenvalues and eigenvectors of eight symmetric matrices at once: A = Z diag(d) Z^T.
+//!
+//! Householder tridiagonalisation, then QL with Wilkinson shifts: the square-root free form of Pal, Walker and Kahan when
+//! only eigenvalues are wanted (as LAPACK's `dsterf`), the implicit form with rotations otherwise. All lanes deflate in
+//! lockstep: a lane that has converged keeps its value behind an exact zero and works ahead on its next rows.
+//! Eigenvalues come unsorted. Each absolute error is of the order of the rounding unit times the norm.
+
+use crate::lanes::{LANES, V, simd};
+
+const MAX_SWEEPS: usize = 80;
+/// A lane that has converged at row l takes its shift from the next of so many rows that has not: it works ahead.
+const AHEAD: usize = 3;
+const EPS: f64 = f64::EPSILON * 0.5;
+
+/// Buffers for matrices of one size; made once per block of work.
+pub(crate) struct Eigen {
+    n: usize,
+    /// Eigenvalues after a solve.
+    pub d: Vec<V>,
+    /// Eigenvectors after [`Eigen::vectors`]: column k of Z at `z[k * n ..]`.
+    pub z: Vec<V>,
+    e: Vec<V>,
+    tau: Vec<V>,
+    w: Vec<V>,
+}
+
+impl Eigen {
+    pub fn new(n: usize, with_vectors: bool) -> Self {
+        let row = || vec![V::ZERO; n];
+        let z = vec![V::ZERO; if with_vectors { n * n } else { 0 }];
+        Eigen { n, d: row(), z, e: row(), tau: row(), w: row() }
+    }
+
+    /// Eigenvalues of the matrices whose lower triangles are the columns of `a` (destroyed). False: no convergence.
+    pub fn values(&mut self, a: &mut [V]) -> bool {
+        simd(
+            #[inline(always)]
+            || {
+                tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
+                ql_values(self.n, &mut self.d, &mut self.e)
+            },
+        )
+    }
+
+    /// Eigenvalues and eigenvectors; `a` is destroyed. False: no convergence.
+    pub fn vectors(&mut self, a: &mut [V]) -> bool {
+        simd(
+            #[inline(always)]
+            || {
+                tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
+                accumulate(self.n, a, &self.tau, &mut self.z);
+                ql_vectors(self.n, &mut self.d, &mut self.e, &mut self.z)
+            },
+        )
+    }
+
+    /// The lower triangle (by columns) of Z diag(f) Z^T, f one vector per eigenvalue.
+    pub fn rebuild(&mut self, f: &[V], out: &mut [V]) {
+        simd(
+            #[inline(always)]
+            || rebuild(self.n, &self.z, f, &mut self.w, out),
+        )
+    }
+}
+
+/// A -> T = H A H with H = H_0 H_1 ..., H_k = I - tau v v^T; v is left below the diagonal of column k.
+#[inline(always)]
+fn tridiagonalise(n: usize, a: &mut [V], d: &mut [V], e: &mut [V], tau: &mut [V], w: &mut [V]) {
+    for k in 0..n.saturating_sub(1) {
+        let m = n - k - 1;
+        let (head, tail) = a.split_at_mut((k + 1) * n);
+        let column = &mut head[k * n..];
+        d[k] = column[k];
+        let v = &mut column[k + 1..];
+        let mut ss = V::ZERO;
+        for x in &v[1..] {
+            ss = x.fma(*x, ss);
+        }
+        let alpha = v[0];
+        let norm = alpha.fma(alpha, ss).sqrt();
+        let beta = alpha.map2(norm, |a, r| if a > 0.0 { -r } else { r });
+        // A lane whose column is already zero below the subdiagonal is not reflected.
+        let t = ss.if_zero(V::ZERO, (beta - alpha) / beta);
+        let scale = ss.if_zero(V::ZERO, V::ONE / (alpha - beta));
+        e[k] = ss.if_zero(alpha, beta);
+        tau[k] = t;
+        v[0] = V::ONE;
+        for x in &mut v[1..] {
+            *x = *x * scale;
+        }
+        let v = &*v;
+        let w = &mut w[..m];
+        w.fill(V::ZERO);
+        for j in 0..m {
+            let c = &tail[j * n + k + 1 + j..(j + 1) * n];
+            let vj = v[j];
+            let mut s = c[0] * vj;
+            for ((aij, vi), wi) in c[1..].iter().zip(&v[j + 1..]).zip(&mut w[j + 1..]) {
+                s = aij.fma(*vi, s);
+                *wi = aij.fma(vj, *wi);
+            }
+            w[j] = w[j] + s;
+        }
+        let mut dot = V::ZERO;
+        for (x, y) in w.iter().zip(v) {
+            dot = x.fma(*y, dot);
+        }
+        let half = V::splat(-0.5) * t * t * dot;
+        for (x, y) in w.iter_mut().zip(v) {
+            *x = half.fma(*y, t * *x);
+        }
+        let w = &*w;
+        for j in 0..m {
+            let c = &mut tail[j * n + k + 1 + j..(j + 1) * n];
+            let (vj, wj) = (-v[j], -w[j]);
+            for ((aij, vi), wi) in c.iter_mut().zip(&v[j..]).zip(&w[j..]) {
+                *aij = vi.fma(wj, wi.fma(vj, *aij));
+            }
+        }
+    }
+    d[n - 1] = a[n * n - 1];
+    e[n - 1] = V::ZERO;
+}
+
+/// Z = H_0 H_1 ... from the reflectors in `a`.
+#[inline(always)]
+fn accumulate(n: usize, a: &[V], tau: &[V], z: &mut [V]) {
+    z.fill(V::ZERO);
+    for j in 0..n {
+        z[j * n + j] = V::ONE;
+    }
+    for k in (0..n.saturating_sub(1)).rev() {
+        let v = &a[k * n + k + 1..(k + 1) * n];
+        for j in k + 1..n {
+            let column = &mut z[j * n + k + 1..(j + 1) * n];
+            let mut dot = V::ZERO;
+            for (x, y) in column.iter().zip(v) {
+                dot = x.fma(*y, dot);
+            }
+            let s = -(tau[k] * dot);
+            for (x, y) in column.iter_mut().zip(v) {
+                *x = s.fma(*y, *x);
+            }
+        }
+    }
+}
+
+/// Squares of off-diagonals below this are zero: eps^2 |d_i d_i+1| plus a floor far below eps times the norm.
+#[inline(always)]
+fn negligible(d: &[V], i: usize, floor: V) -> V {
+    let product = (d[i] * d[i + 1]).map(f64::abs);
+    product.fma(V::splat(EPS * EPS), floor)
+}
+
+/// Wilkinson's shift from rows i and i + 1 with off-diagonal e (not zero).
+#[inline(always)]
+fn shift(d: &[V], i: usize, e: V) -> V {
+    let g = (d[i + 1] - d[i]) / (e + e);
+    let r = g.fma(g, V::ONE).sqrt();
+    d[i] - e / (g + r.map2(g, f64::copysign))
+}
+
+#[inline(always)]
+fn floor_of(n: usize, d: &[V], e2: impl Fn(usize) -> V) -> V {
+    let mut largest = V::ZERO;
+    for i in 0..n {
+        largest = largest.map2(d[i] * d[i], f64::max).map2(e2(i), f64::max);
+    }
+    largest * V::splat(0.01 * EPS * EPS)
+}
+
+#[inline(always)]
+fn ql_values(n: usize, d: &mut [V], e: &mut [V]) -> bool {
+    for x in e.iter_mut() {
+        *x = *x * *x;
+    }
+    let floor = floor_of(n, d, |i| e[i]);
+    for l in 0..n.saturating_sub(1) {
+        let mut sweep = 0;
+        loop {
+            for i in l..(l + AHEAD).min(n - 1) {
+                e[i] = e[i].map2(negligible(d, i, floor), |x, small| if x <= small { 0.0 } else { x });
+            }
+            if e[l].all_zero() {
+                break;
+            }
+            sweep += 1;
+            if sweep > MAX_SWEEPS {
+                return false;
+            }
+            let mut sigma = d[l];
+            for i in (l..(l + AHEAD).min(n - 1)).rev() {
+                sigma = e[i].if_zero(sigma, shift(d, i, e[i].sqrt()));
+            }
+            let (done, value) = (e[l], d[l]);
+            let (mut c, mut s) = (V::ONE, V::ZERO);
+            let mut gamma = d[n - 1] - sigma;
+            let mut p = gamma * gamma;
+            for i in (l..n - 1).rev() {
+                let bb = e[i];
+                let r = p + bb;
+                e[i + 1] = s * r;
+                let old_c = c;
+                let inverse = V::ONE / r;
+                c = r.if_zero(V::ONE, p * inverse);
+                s = r.if_zero(V::ZERO, bb * inverse);
+                let old_gamma = gamma;
+                gamma = c.fma(d[i] - sigma, -(s * old_gamma));
+                d[i + 1] = old_gamma + (d[i] - gamma);
+                p = c.if_zero(old_c * bb, gamma * gamma / c);
+            }
+            e[l] = s * p;
+            d[l] = done.if_zero(value, sigma + gamma);
+        }
+    }
+    true
+}
+
+#[inline(always)]
+fn ql_vectors(n: usize, d: &mut [V], e: &mut [V], z: &mut [V]) -> bool {
+    let floor = floor_of(n, d, |i| e[i] * e[i]);
+    for l in 0..n.saturating_sub(1) {
+        let mut sweep = 0;
+        loop {
+            // Every negligible off-diagonal becomes an exact zero: the chase below starts anew after it.
+            for i in l..n - 1 {
+                e[i] = e[i].map2(negligible(d, i, floor), |x, small| if x * x <= small { 0.0 } else { x });
+            }
+            if e[l].all_zero() {
+                break;
+            }
+            sweep += 1;
+            if sweep > MAX_SWEEPS {
+                return false;
+            }
+            let mut sigma = d[l];
+            for i in (l..(l + AHEAD).min(n - 1)).rev() {
+                sigma = e[i].if_zero(sigma, shift(d, i, e[i]));
+            }
+            let mut g = d[n - 1] - sigma;
+            let (mut s, mut c, mut p) = (V::ONE, V::ONE, V::ZERO);
+            // Zero in the lanes whose chase has just begun: their off-diagonal to the right stays zero.
+            let mut running = V::ZERO;
+            for i in (l..n - 1).rev() {
+                let ei = e[i];
+                let (f, b) = (s * ei, c * ei);
+                let r = f.fma(f, g * g).sqrt();
+                let inverse = V::ONE / r;
+                let s1 = ei.if_zero(V::ZERO, r.if_zero(V::ZERO, f * inverse));
+                let c1 = ei.if_zero(V::ONE, r.if_zero(V::ONE, g * inverse));
+                let rest = d[i + 1] - p;
+                let t = (d[i] - rest).fma(s1, (c1 + c1) * b);
+                let p1 = s1 * t;
+                d[i + 1] = rest + p1;
+                e[i + 1] = running.if_zero(V::ZERO, ei.if_zero(g, r));
+                g = ei.if_zero(d[i] - sigma, c1.fma(t, -b));
+                p = ei.if_zero(V::ZERO, p1);
+                s = ei.if_zero(V::ONE, s1);
+                c = ei.if_zero(V::ONE, c1);
+                running = ei.if_zero(V::ZERO, V::ONE);
+                let (left, right) = z.split_at_mut((i + 1) * n);
+                for (x, y) in left[i * n..].iter_mut().zip(&mut right[..n]) {
+                    let (xi, yi) = (*x, *y);
+                    *y = s1.fma(xi, c1 * yi);
+                    *x = c1.fma(xi, -(s1 * yi));
+                }
+            }
+            d[l] = d[l] - p;
+            e[l] = running.if_zero(V::ZERO, g);
+        }
+    }
+    true
+}
+
+#[inline(always)]
+fn rebuild(n: usize, z: &[V], f: &[V], row: &mut [V], out: &mut [V]) {
+    for j in 0..n {
+        for k in 0..n {
+            row[k] = f[k] * z[k * n + j];
+        }
+        let mut i = j;
+        while i + 4 <= n {
+            rebuild_tile::<4>(n, z, row, i, &mut out[j * n..]);
+            i += 4;
+        }
+        while i < n {
+            rebuild_tile::<1>(n, z, row, i, &mut out[j * n..]);
+            i += 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn rebuild_tile<const W: usize>(n: usize, z: &[V], row: &[V], i: usize, out: &mut [V]) {
+    let mut sum = [V::ZERO; W];
+    for k in 0..n {
+        let zk = &z[k * n + i..k * n + i + W];
+        for (s, x) in sum.iter_mut().zip(zk) {
+            *s = row[k].fma(*x, *s);
+        }
+    }
+    out[i..i + W].copy_from_slice(&sum);
+}
+
+/// Whether any lane of `d` holds a value that is not positive (or is NaN); the first such lane.
+pub(crate) fn not_positive(d: &[V]) -> Option<usize> {
+    (0..LANES).find(|&lane| d.iter().any(|v| v.0[lane].is_nan() || v.0[lane] <= 0.0))
+}

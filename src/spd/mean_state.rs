@@ -1,0 +1,160 @@
+//! The iterate of one Frechet mean: its factor, its direction, its stopping rule. See `mean.rs` for the equations.
+
+use crate::mean::{Mean, Selection};
+use crate::triangular::{cholesky, flip_transpose, invert_lower};
+use crate::{Error, Metric, Result};
+use ndarray::{Array2, ArrayView2, ArrayView3, Axis};
+
+/// Steps that the quasi-Newton direction remembers.
+const MEMORY: usize = 5;
+
+pub(crate) struct State {
+    n: usize,
+    /// R with M = R R^T.
+    factor: Vec<f64>,
+    /// What the matrices are congruence-transformed by: R^-1, or J L^T J for Bures-Wasserstein.
+    pub root: Vec<f64>,
+    /// G, then the step D.
+    pub step: Vec<f64>,
+    before: Vec<f64>,
+    /// (s, y, 1 / <s, y>), oldest first.
+    history: Vec<(Vec<f64>, Vec<f64>, f64)>,
+    gradient: f64,
+    pub iterations: usize,
+    pub running: bool,
+    converged: bool,
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(a, b)| a * b).sum()
+}
+
+fn add(to: &mut [f64], w: f64, x: &[f64]) {
+    to.iter_mut().zip(x).for_each(|(t, v)| *t += w * v);
+}
+
+impl State {
+    /// Start at the weighted arithmetic mean.
+    pub fn new(n: usize, x: ArrayView3<'_, f64>, selection: &Selection, metric: Metric) -> Result<Self> {
+        let mut start = Array2::<f64>::zeros((n, n));
+        for &(i, w) in selection {
+            start.scaled_add(w, &x.index_axis(Axis(0), i));
+        }
+        let square = || vec![0.0; n * n];
+        let mut state = State {
+            n,
+            factor: square(),
+            root: square(),
+            step: square(),
+            before: square(),
+            history: Vec::new(),
+            gradient: f64::INFINITY,
+            iterations: 0,
+            running: true,
+            converged: false,
+        };
+        state.factorise(start.view(), metric)?;
+        Ok(state)
+    }
+
+    fn factorise(&mut self, m: ArrayView2<'_, f64>, metric: Metric) -> Result<()> {
+        let flat: Vec<f64> = m.iter().copied().collect();
+        if !cholesky(self.n, &flat, &mut self.factor) {
+            return Err(Error::NotPositiveDefinite { what: "mean", index: 0 });
+        }
+        match metric {
+            Metric::BuresWasserstein => flip_transpose(self.n, &self.factor, &mut self.root),
+            _ => invert_lower(self.n, &self.factor, &mut self.root),
+        }
+        Ok(())
+    }
+
+    /// The weighted sum of the images into `step`.
+    pub fn collect(&mut self, s: &Selection, images: &[f64]) {
+        self.step.fill(0.0);
+        for (image, &(_, w)) in images.chunks_exact(self.n * self.n).zip(s) {
+            add(&mut self.step, w, image);
+        }
+    }
+
+    /// Turn G in `step` into the step D: L-BFGS on the tangent space, whose frame R is transported along with the iterate.
+    pub fn direction(&mut self, s: &Selection, slopes: &[(f64, f64)], tolerance: f64) {
+        let norm = dot(&self.step, &self.step).sqrt();
+        let weighted = |f: fn(&(f64, f64)) -> f64| slopes.iter().zip(s).map(|(b, &(_, w))| w * f(b)).sum::<f64>();
+        let (typical, bound) = (weighted(|b| b.0), weighted(|b| b.1));
+        let grew = norm > self.gradient;
+        if !grew && let Some((step, y, scale)) = self.history.last_mut() {
+            // `y` holds the old G until now: y = G_old - G_new.
+            add(y, -1.0, &self.step);
+            *scale = 1.0 / dot(step, y);
+        }
+        // A growing gradient, or a pair without positive curvature: forget, and take the step that is safe near the minimum.
+        if grew || self.history.last().is_some_and(|h| !(h.2 > 0.0 && h.2.is_finite())) {
+            self.history.clear();
+        }
+        self.converged = norm <= tolerance;
+        self.running = !self.converged;
+        self.gradient = norm;
+        self.before.copy_from_slice(&self.step);
+        let mut alphas = [0.0; MEMORY];
+        for (alpha, (step, y, scale)) in alphas.iter_mut().zip(&self.history).rev() {
+            *alpha = scale * dot(step, &self.step);
+            add(&mut self.step, -*alpha, y);
+        }
+        let scale = if grew { 2.0 / (1.0 + bound) } else { 1.0 / typical };
+        self.step.iter_mut().for_each(|v| *v *= scale);
+        for (alpha, (step, y, scale)) in alphas.iter().zip(&self.history) {
+            let beta = scale * dot(y, &self.step);
+            add(&mut self.step, alpha - beta, step);
+        }
+        if self.history.len() == MEMORY {
+            self.history.remove(0);
+        }
+        self.history.push((self.step.clone(), self.before.clone(), 0.0));
+    }
+
+    /// M <- R exp(D) R^T from exp(D / 2) and exp(-D / 2).
+    pub fn advance(&mut self, half: &[f64], inverse_half: &[f64]) -> Result<()> {
+        let factor = linalg::matmul(square(&self.factor, self.n)?, square(half, self.n)?);
+        let root = linalg::matmul(square(inverse_half, self.n)?, square(&self.root, self.n)?);
+        self.factor.iter_mut().zip(&factor).for_each(|(t, v)| *t = *v);
+        self.root.iter_mut().zip(&root).for_each(|(t, v)| *t = *v);
+        Ok(())
+    }
+
+    /// M <- L^-T P^2 L^-1, P the sum in `step`.
+    pub fn bures(&mut self, tolerance: f64) -> Result<()> {
+        let n = self.n;
+        // The images are of J (L^T X L) J: turn them back.
+        self.step.reverse();
+        let l = square(&self.factor, n)?;
+        let p = square(&self.step, n)?;
+        let residual = &p - &linalg::matmul(l.t(), l);
+        self.gradient = (residual.iter().map(|v| v * v).sum::<f64>() / dot(&self.step, &self.step)).sqrt();
+        let mut inverse = vec![0.0; n * n];
+        invert_lower(n, &self.factor, &mut inverse);
+        let right = linalg::matmul(p, square(&inverse, n)?);
+        let next = linalg::matmul(right.t(), right.view());
+        self.converged = self.gradient <= tolerance;
+        self.running = !self.converged;
+        self.factorise(linalg::symmetrise(next.view()).view(), Metric::BuresWasserstein)
+    }
+
+    pub fn finish(self) -> Result<Mean> {
+        let r = square(&self.factor, self.n)?;
+        Ok(Mean {
+            matrix: linalg::symmetrise(linalg::matmul(r, r.t()).view()),
+            iterations: self.iterations,
+            gradient: self.gradient,
+            converged: self.converged,
+        })
+    }
+}
+
+fn square(x: &[f64], n: usize) -> Result<ArrayView2<'_, f64>> {
+    ArrayView2::from_shape((n, n), x).map_err(|_| Error::Shape {
+        what: "mean",
+        expected: vec![n, n],
+        got: vec![x.len()],
+    })
+}

@@ -1,0 +1,64 @@
+//! Transport with a group-lasso term: mass of one target should come from one class of sources.
+//!
+//! Majorisation of sum_cj sqrt(\|\|P_{I_c, j}\|\|_1): solve with cost C + eta G, then set
+//! G_ij = 1/2 (\|\|P_{I_c, j}\|\|_1 + 1e-6)^{-1/2} for i in class c, and again (Yair et al. 2019; Courty et al. 2017).
+
+use super::sinkhorn::{CheckedSinkhornParams, Plan, sinkhorn};
+use crate::{Error, Result};
+use ndarray::{Array2, ArrayView1, ArrayView2};
+
+/// Strength and length of the outer loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GroupLasso {
+    /// Weight eta of the group term.
+    pub eta: f64,
+    /// Rounds of solving and reweighting.
+    pub rounds: usize,
+}
+
+impl Default for GroupLasso {
+    fn default() -> Self {
+        GroupLasso { eta: 1.0, rounds: 10 }
+    }
+}
+
+/// The plan after all rounds; `labels` holds the class of each source (row). Its cost is measured with `cost` alone.
+pub fn sinkhorn_group_lasso(
+    cost: ArrayView2<'_, f64>,
+    a: ArrayView1<'_, f64>,
+    b: ArrayView1<'_, f64>,
+    labels: &[i64],
+    group: GroupLasso,
+    params: &CheckedSinkhornParams,
+) -> Result<Plan> {
+    let (m, n) = cost.dim();
+    if labels.len() != m {
+        return Err(Error::Shape { what: "labels", expected: vec![m], got: vec![labels.len()] });
+    }
+    if group.rounds == 0 {
+        return Err(Error::Parameter { name: "rounds", value: 0.0, must: "at least 1" });
+    }
+    if !(group.eta >= 0.0 && group.eta.is_finite()) {
+        return Err(Error::Parameter { name: "eta", value: group.eta, must: "zero or positive" });
+    }
+    let mut classes = labels.to_vec();
+    classes.sort_unstable();
+    classes.dedup();
+    // Every label is in `classes`, so the search always finds it.
+    let class: Vec<usize> = labels.iter().map(|l| classes.binary_search(l).unwrap_or_default()).collect();
+    let mut penalised = cost.to_owned();
+    let mut result = sinkhorn(cost, a, b, params)?;
+    for _ in 1..group.rounds {
+        let mut mass = Array2::<f64>::zeros((classes.len(), n));
+        for (row, &c) in result.plan.rows().into_iter().zip(&class) {
+            mass.row_mut(c).scaled_add(1.0, &row);
+        }
+        let g = mass.mapv(|s| 0.5 * group.eta / (s + 1e-6).sqrt());
+        for (i, &c) in class.iter().enumerate() {
+            penalised.row_mut(i).assign(&(&cost.row(i) + &g.row(c)));
+        }
+        result = sinkhorn(penalised.view(), a, b, params)?;
+    }
+    let iterations = result.iterations;
+    Plan::measure(result.plan, &cost, &a, &b, iterations)
+}

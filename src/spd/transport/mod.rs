@@ -1,0 +1,35 @@
+//! Optimal transport between weighted sets: min over plans P >= 0 with P 1 = a and P^T 1 = b of <P, C>, exact or regularised.
+
+mod adapt;
+mod emd;
+mod group;
+mod sinkhorn;
+mod sinkhorn_log;
+
+pub use adapt::{DensityWeights, barycentric_map, density_weights, largest_in_row};
+pub use emd::{Emd, emd};
+pub use group::{GroupLasso, sinkhorn_group_lasso};
+pub use sinkhorn::{CheckedSinkhornParams, Plan, SinkhornParams, regularisation_from_median, sinkhorn};
+pub use sinkhorn_log::sinkhorn_log;
+
+use crate::{Error, Result, check};
+use ndarray::{ArrayView1, ArrayView2};
+
+/// A finite cost matrix (m, n) with marginals of lengths m and n, each a distribution of the same mass.
+fn check_problem(
+    what: &'static str,
+    cost: &ArrayView2<'_, f64>,
+    a: &ArrayView1<'_, f64>,
+    b: &ArrayView1<'_, f64>,
+) -> Result<()> {
+    if cost.is_empty() {
+        return Err(Error::Empty { what });
+    }
+    check::finite(what, cost)?;
+    let sum_a = check::weights(what, a, cost.nrows())?;
+    let sum_b = check::weights(what, b, cost.ncols())?;
+    if (sum_a - sum_b).abs() > 1e-9 * sum_a.max(sum_b) {
+        return Err(Error::Parameter { name: "total mass of b", value: sum_b, must: "the total mass of a" });
+    }
+    Ok(())
+}

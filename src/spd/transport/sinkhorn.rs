@@ -1,0 +1,244 @@
+//! Entropic transport by scaling: P = diag(u) K diag(v), K = exp(-C / reg) (Cuturi 2013).
+//!
+//! One iteration is v = b / (K^T u), then u = a / (K v). Since u_i needs row i of K only, both products share one pass over K:
+//! as soon as u_i is known, u_i K_i is added to the next K^T u. K is read once per iteration instead of twice.
+
+use super::check_problem;
+use crate::lanes::simd;
+use crate::{Error, Result};
+use ndarray::{Array2, ArrayView1, ArrayView2};
+
+/// Rows of K handled together.
+const ROWS: usize = 4;
+
+/// How long and how sharp, as written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SinkhornParams {
+    /// Weight of the entropy: K = exp(-C / regularisation).
+    pub regularisation: f64,
+    /// Iterations at most.
+    pub iterations: usize,
+    /// Stop early when the 2-norm of the column marginal's error is below this; zero: never.
+    pub tolerance: f64,
+}
+
+/// Checked [`SinkhornParams`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CheckedSinkhornParams(SinkhornParams);
+
+impl SinkhornParams {
+    /// Positive regularisation, at least one iteration, a tolerance that is not negative.
+    pub fn check(self) -> Result<CheckedSinkhornParams> {
+        let Self { regularisation, iterations, tolerance } = self;
+        if !(regularisation > 0.0 && regularisation.is_finite()) {
+            return Err(Error::Parameter {
+                name: "regularisation",
+                value: regularisation,
+                must: "positive and finite",
+            });
+        }
+        if iterations == 0 {
+            return Err(Error::Parameter { name: "iterations", value: 0.0, must: "at least 1" });
+        }
+        if !(tolerance >= 0.0 && tolerance.is_finite()) {
+            return Err(Error::Parameter { name: "tolerance", value: tolerance, must: "zero or positive" });
+        }
+        Ok(CheckedSinkhornParams(self))
+    }
+}
+
+impl CheckedSinkhornParams {
+    pub(crate) fn get(&self) -> SinkhornParams {
+        self.0
+    }
+}
+
+/// The paper's regularisation: 1 / lambda with lambda = 1 / (2 s^2) and s = 0.05 median(C), so 2 (0.05 median(C))^2.
+pub fn regularisation_from_median(cost: ArrayView2<'_, f64>) -> Result<f64> {
+    let s = 0.05 * median(cost.iter().copied().collect())?;
+    if s > 0.0 { Ok(2.0 * s * s) } else { Err(Error::NoSpread { what: "regularisation_from_median" }) }
+}
+
+/// The median, the mean of the middle two for an even count.
+pub(crate) fn median(mut x: Vec<f64>) -> Result<f64> {
+    if x.is_empty() {
+        return Err(Error::Empty { what: "median" });
+    }
+    x.sort_unstable_by(f64::total_cmp);
+    let m = x.len() / 2;
+    Ok(if x.len() % 2 == 1 { x[m] } else { 0.5 * (x[m - 1] + x[m]) })
+}
+
+/// A transport plan and how well it meets its marginals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The plan P, (m, n).
+    pub plan: Array2<f64>,
+    /// <P, C>.
+    pub cost: f64,
+    /// Largest absolute error of a row or column sum.
+    pub marginal_error: f64,
+    /// Iterations made.
+    pub iterations: usize,
+}
+
+impl Plan {
+    pub(crate) fn measure(
+        plan: Array2<f64>,
+        cost: &ArrayView2<'_, f64>,
+        a: &ArrayView1<'_, f64>,
+        b: &ArrayView1<'_, f64>,
+        iterations: usize,
+    ) -> Result<Plan> {
+        if plan.iter().any(|v| !v.is_finite()) {
+            return Err(Error::Underflow { iteration: iterations });
+        }
+        let error = |axis, target: &ArrayView1<'_, f64>| {
+            (plan.sum_axis(ndarray::Axis(axis)) - target).iter().fold(0.0, |m: f64, v| m.max(v.abs()))
+        };
+        let marginal_error = error(1, a).max(error(0, b));
+        let total = plan.iter().zip(cost).map(|(p, c)| p * c).sum();
+        Ok(Plan { plan, cost: total, marginal_error, iterations })
+    }
+}
+
+/// Entropic transport between marginals `a` (m) and `b` (n) under `cost` (m, n), in the plain domain.
+///
+/// Costs far above the regularisation underflow to zero in K: a row or column that loses all its mass is an
+/// [`Error::Underflow`], and [`sinkhorn_log`](crate::sinkhorn_log) still solves it.
+///
+/// ```
+/// use spd::{SinkhornParams, sinkhorn};
+/// let cost = ndarray::array![[0.0, 1.0], [1.0, 0.0]];
+/// let half = ndarray::array![0.5, 0.5];
+/// let params = SinkhornParams { regularisation: 0.05, iterations: 100, tolerance: 0.0 }.check().unwrap();
+/// let p = sinkhorn(cost.view(), half.view(), half.view(), &params).unwrap();
+/// assert!(p.marginal_error < 1e-12 && p.plan[[0, 0]] > 0.499);
+/// ```
+pub fn sinkhorn(
+    cost: ArrayView2<'_, f64>,
+    a: ArrayView1<'_, f64>,
+    b: ArrayView1<'_, f64>,
+    params: &CheckedSinkhornParams,
+) -> Result<Plan> {
+    check_problem("sinkhorn", &cost, &a, &b)?;
+    let params = params.get();
+    let mut scaling = Scaling::new(&a, &b);
+    scaling.kernel(|i, j| (-cost[[i, j]] / params.regularisation).exp());
+    let start = vec![1.0 / a.len() as f64; a.len()];
+    scaling.start(&start);
+    let mut iterations = 0;
+    while iterations < params.iterations {
+        iterations += 1;
+        scaling.iterate();
+        if !scaling.in_range(0.0, f64::MAX) {
+            return Err(Error::Underflow { iteration: iterations });
+        }
+        if params.tolerance > 0.0 && scaling.column_error() < params.tolerance {
+            break;
+        }
+    }
+    Plan::measure(scaling.plan(), &cost, &a, &b, iterations)
+}
+
+/// K with its scalings u and v, rows padded with zeros to whole tiles: padded entries stay out of every sum.
+pub(crate) struct Scaling {
+    m: usize,
+    n: usize,
+    width: usize,
+    k: Vec<f64>,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    pub u: Vec<f64>,
+    pub v: Vec<f64>,
+    /// K^T u of the current u.
+    next: Vec<f64>,
+}
+
+impl Scaling {
+    pub fn new(a: &ArrayView1<'_, f64>, b: &ArrayView1<'_, f64>) -> Self {
+        let (m, n) = (a.len(), b.len());
+        let (height, width) = (m.next_multiple_of(ROWS), n.next_multiple_of(8));
+        let padded = |x: &ArrayView1<'_, f64>, len: usize| {
+            x.iter().copied().chain(std::iter::repeat_n(0.0, len - x.len())).collect::<Vec<_>>()
+        };
+        let (k, u, v, next) = (vec![0.0; height * width], vec![0.0; height], vec![0.0; width], vec![0.0; width]);
+        Scaling { m, n, width, k, a: padded(a, height), b: padded(b, width), u, v, next }
+    }
+
+    pub fn kernel(&mut self, f: impl Fn(usize, usize) -> f64) {
+        for (i, row) in self.k.chunks_exact_mut(self.width).enumerate().take(self.m) {
+            row[..self.n].iter_mut().enumerate().for_each(|(j, k)| *k = f(i, j));
+        }
+    }
+
+    /// Set u and K^T u.
+    pub fn start(&mut self, u: &[f64]) {
+        self.u[..self.m].copy_from_slice(u);
+        self.next.fill(0.0);
+        for (row, u) in self.k.chunks_exact(self.width).zip(&self.u) {
+            self.next.iter_mut().zip(row).for_each(|(t, x)| *t += u * x);
+        }
+    }
+
+    /// v = b / K^T u, then u = a / K v.
+    pub fn iterate(&mut self) {
+        for ((v, s), b) in self.v.iter_mut().zip(&self.next).zip(&self.b) {
+            *v = if *b == 0.0 { 0.0 } else { b / s };
+        }
+        self.next.fill(0.0);
+        simd(
+            #[inline(always)]
+            || pass(&self.k, self.width, &self.a, &self.v, &mut self.u, &mut self.next),
+        );
+    }
+
+    /// Whether every scaling that carries mass lies in ]low, high].
+    pub fn in_range(&self, low: f64, high: f64) -> bool {
+        let within = |x: &[f64], mass: &[f64]| x.iter().zip(mass).all(|(x, w)| *w == 0.0 || (*x > low && *x <= high));
+        within(&self.u, &self.a) && within(&self.v, &self.b)
+    }
+
+    /// 2-norm of the error of the column sums (those of the rows are exact after u).
+    pub fn column_error(&self) -> f64 {
+        let terms = self.v.iter().zip(&self.next).zip(&self.b).map(|((v, s), b)| (v * s - b) * (v * s - b));
+        terms.sum::<f64>().sqrt()
+    }
+
+    pub fn plan(&self) -> Array2<f64> {
+        Array2::from_shape_fn((self.m, self.n), |(i, j)| self.u[i] * self.k[i * self.width + j] * self.v[j])
+    }
+}
+
+/// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, four rows at a time.
+#[inline(always)]
+fn pass(k: &[f64], width: usize, a: &[f64], v: &[f64], u: &mut [f64], next: &mut [f64]) {
+    for ((block, a), u) in k.chunks_exact(ROWS * width).zip(a.chunks_exact(ROWS)).zip(u.chunks_exact_mut(ROWS)) {
+        let (r0, rest) = block.split_at(width);
+        let (r1, rest) = rest.split_at(width);
+        let (r2, r3) = rest.split_at(width);
+        let mut sums = [[0.0f64; 8]; ROWS];
+        let rows = r0.chunks_exact(8).zip(r1.chunks_exact(8)).zip(r2.chunks_exact(8)).zip(r3.chunks_exact(8));
+        for ((((x0, x1), x2), x3), w) in rows.zip(v.chunks_exact(8)) {
+            for j in 0..8 {
+                sums[0][j] = x0[j].mul_add(w[j], sums[0][j]);
+                sums[1][j] = x1[j].mul_add(w[j], sums[1][j]);
+                sums[2][j] = x2[j].mul_add(w[j], sums[2][j]);
+                sums[3][j] = x3[j].mul_add(w[j], sums[3][j]);
+            }
+        }
+        for i in 0..ROWS {
+            let s = &sums[i];
+            let dot = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
+            // Padded rows and rows without mass carry nothing.
+            u[i] = if a[i] == 0.0 { 0.0 } else { a[i] / dot };
+        }
+        let rows = r0.chunks_exact(8).zip(r1.chunks_exact(8)).zip(r2.chunks_exact(8)).zip(r3.chunks_exact(8));
+        for ((((x0, x1), x2), x3), t) in rows.zip(next.chunks_exact_mut(8)) {
+            for j in 0..8 {
+                let low = x0[j].mul_add(u[0], x1[j].mul_add(u[1], t[j]));
+                t[j] = x2[j].mul_add(u[2], x3[j].mul_add(u[3], low));
+            }
+        }
+    }
+}
