@@ -1,12 +1,61 @@
-//! What the paper compares with.
+//! What the paper compares with: regression baselines behind one trait, kernel completion, and the classifier.
+//!
+//! X (l, p, p) and Y (l, q, q) hold l samples. d and m are the numbers of input and output coordinates, p(p+1)/2 and
+//! q(q+1)/2 when all matrices are symmetric, p^2 and q^2 otherwise. Every regression baseline is a [`Regressor`] and
+//! fits an affine map [`Fitted`]; wrong shapes, empty sets and NaN are refused with an [`Error`].
+//!
+//! | method | model and criterion | reference | cost |
+//! |---|---|---|---|
+//! | [`Multivariate`] | y = x W, min sum \|\|y - x W\|\|^2 + lambda \|\|W\|\|^2 | Anderson; Hoerl and Kennard 1970 | l d (d + m) |
+//! | [`ReducedRank`] | the same, rank W <= r: W V_r V_r^T | Izenman 1975 | l d (d + m) + l m^2, all ranks |
+//! | [`TraceRegression`] | y_k = tr(B_k^T X): nuclear norm (eq. 2) or B_k PSD (eq. 3) | Koltchinskii et al. 2011; Slawski et al. 2015 | l d (d + m), then m (d^2 + p^3) per iteration |
+//! | [`Hopls`] | X = sum t_r o G_r x P x P, Y = sum t_r o D_r x Q x Q | Zhao et al. 2013 | l p^2 (p^2 + q^2), then p^4 + p^2 q^2 per latent vector |
+//! | [`TensorTrain`] | W[i, j] = G_1[i_1, j_1] ... G_d[i_d, j_d] | Novikov et al. 2015 | l p^2 q^2 per epoch |
+//! | [`Tucker`] | W = S x U1 x U2 x U3 x U4 | Cao and Rabusseau 2017 | l p^2 q^2 per epoch |
+//! | [`imputation`] | missing rows and columns: 0, or the mean of what is observed | | n^2 |
+//! | [`cvkt`] | K_v ~ Psi U U^T Psi^T, max centred alignment on the sphere | Huusari et al. 2019 | n^2 rank per step |
+//! | [`svm`] | one-vs-rest machine on a precomputed kernel, by linfa-svm | Cortes and Vapnik 1995 | n^3 and SMO per fit |
+//!
+//! ```
+//! use baselines::{Multivariate, ReducedRank, Regressor};
+//! use ndarray::Array3;
+//! // Y = 2 X[0, 0] I: a map of rank one
+//! let x = Array3::from_shape_fn((20, 2, 2), |(s, i, j)| ((1 + s * 4 + i * 2 + j) as f64).sin());
+//! let y = Array3::from_shape_fn((20, 2, 2), |(s, i, j)| if i == j { 2.0 * x[[s, 0, 0]] } else { 0.0 });
+//! let methods: [&dyn Regressor; 2] = [&Multivariate::least_squares(), &ReducedRank { rank: 1 }];
+//! for method in methods {
+//!     assert!(method.fit(x.view(), y.view())?.mse(x.view(), y.view())? < 1e-28);
+//! }
+//! # Ok::<(), baselines::Error>(())
+//! ```
+//!
+//! Everything is f64, deterministic by seed and the same for any number of threads.
 #![warn(missing_docs)]
 
+mod alignment;
+pub mod cvkt;
 pub mod error;
+mod hooi;
+pub mod hopls;
+pub mod imputation;
 pub mod multivariate;
+mod network;
+mod proximal;
 pub mod reduced_rank;
 pub mod regressor;
+mod spectral;
+mod splits;
+pub mod svm;
+pub mod tensor_train;
+pub mod trace;
+pub mod tucker;
 
 pub use error::{Error, Result};
+pub use hopls::Hopls;
 pub use multivariate::Multivariate;
+pub use network::{Keep, Training};
 pub use reduced_rank::{RankPath, ReducedRank};
 pub use regressor::{Fitted, Layout, Regressor, Report};
+pub use tensor_train::TensorTrain;
+pub use trace::{Lambda, Penalty, TraceRegression};
+pub use tucker::Tucker;

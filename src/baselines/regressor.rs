@@ -174,8 +174,8 @@ impl Fitted {
 
 /// Refuses pairs no baseline can learn from: wrong shapes, empty sets, NaN.
 pub(crate) fn check_pair(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<()> {
-    for (what, a) in [("X", &x), ("Y", &y)] {
-        if a.is_empty() {
+    for (what, empty) in [("X", x.is_empty()), ("Y", y.is_empty())] {
+        if empty {
             return Err(Error::Empty { what });
         }
     }

@@ -1,0 +1,98 @@
+//! Orthogonal Tucker decomposition of a four-way array by higher-order orthogonal iteration.
+//!
+//! C (n1, n2, n3, n4) ~ S x1 U1 x2 U2 x3 U3 x4 U4 with orthonormal columns U_k (n_k, r_k): each U_k in turn holds the
+//! leading left singular vectors of C projected on the other three (L. De Lathauwer, B. De Moor, J. Vandewalle,
+//! *On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors*, SIAM J. Matrix Analysis 2000).
+
+use crate::Result;
+use linalg::{eigh, matmul};
+use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, s};
+
+/// Sweeps stop when the captured norm grows by less than this share.
+const CONVERGED: f64 = 1e-10;
+const MAX_SWEEPS: usize = 30;
+
+/// A x_mode U^T: the mode of length n becomes one of length r. U is (n, r).
+pub(crate) fn project(a: ArrayView4<'_, f64>, mode: usize, u: ArrayView2<'_, f64>) -> Array4<f64> {
+    let mut order = [0, 1, 2, 3];
+    order.swap(0, mode);
+    let moved = a.permuted_axes(order);
+    let shape = moved.raw_dim();
+    let rest = shape[1] * shape[2] * shape[3];
+    let flat = moved.as_standard_layout().into_owned().into_raw_vec_and_offset().0;
+    // Both shapes hold exactly the elements just laid out, so neither conversion can fail.
+    let flat = Array2::from_shape_vec((shape[0], rest), flat).expect("unfolding keeps the number of elements");
+    let small = matmul(u.t(), flat.view()).into_raw_vec_and_offset().0;
+    let folded = Array4::from_shape_vec((u.ncols(), shape[1], shape[2], shape[3]), small);
+    let folded = folded.expect("folding keeps the number of elements");
+    folded.permuted_axes(order).as_standard_layout().into_owned()
+}
+
+/// Leading r left singular vectors of the unfolding along `mode`.
+fn leading(a: ArrayView4<'_, f64>, mode: usize, r: usize) -> Result<Array2<f64>> {
+    let n = a.len_of(Axis(mode));
+    if r >= n {
+        return Ok(Array2::eye(n));
+    }
+    let mut order = [0, 1, 2, 3];
+    order.swap(0, mode);
+    let moved = a.permuted_axes(order).as_standard_layout().into_owned();
+    let rest = moved.len() / n;
+    let flat = moved.into_raw_vec_and_offset().0;
+    let flat = Array2::from_shape_vec((n, rest), flat).expect("unfolding keeps the number of elements");
+    let e = eigh(matmul(flat.view(), flat.t()).view())?;
+    let mut u = e.vectors.slice(s![.., n - r..;1]).to_owned();
+    u.invert_axis(Axis(1));
+    Ok(u)
+}
+
+/// Factors U_k (n_k, min(r_k, n_k)) of the rank-(r1, r2, r3, r4) approximation.
+pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<f64>; 4]> {
+    let start = |mode: usize| leading(c, mode, ranks[mode]);
+    let mut u = [start(0)?, start(1)?, start(2)?, start(3)?];
+    let mut captured = 0.0f64;
+    for _ in 0..MAX_SWEEPS {
+        for mode in 0..4 {
+            if ranks[mode] >= c.len_of(Axis(mode)) {
+                continue;
+            }
+            let mut small = c.to_owned();
+            for other in (0..4).filter(|&other| other != mode) {
+                small = project(small.view(), other, u[other].view());
+            }
+            u[mode] = leading(small.view(), mode, ranks[mode])?;
+        }
+        let mut core = c.to_owned();
+        for (mode, factor) in u.iter().enumerate() {
+            core = project(core.view(), mode, factor.view());
+        }
+        let now: f64 = core.iter().map(|v| v * v).sum();
+        if now <= captured * (1.0 + CONVERGED) {
+            break;
+        }
+        captured = now;
+    }
+    Ok(u)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_tucker_arrays_are_reproduced() {
+        let wave = |k: usize, m: f64| (k as f64 * m).sin();
+        let core = Array4::from_shape_fn((2, 1, 2, 2), |(a, b, c, d)| wave(1 + a + 2 * b + 3 * c + 5 * d, 1.7));
+        let factor = |n: usize, r: usize, m: f64| Array2::from_shape_fn((r, n), |(i, j)| wave(1 + i + r * j, m));
+        let full = [factor(5, 2, 1.1), factor(4, 1, 0.7), factor(3, 2, 2.3), factor(4, 2, 0.9)];
+        let c = full.iter().enumerate().fold(core, |c, (mode, f)| project(c.view(), mode, f.view()));
+        let u = hooi(c.view(), [2, 1, 2, 2]).unwrap();
+        let mut back = c.clone();
+        for (mode, f) in u.iter().enumerate() {
+            let gram = f.t().dot(f);
+            assert!((&gram - &Array2::<f64>::eye(f.ncols())).iter().all(|e| e.abs() < 1e-12));
+            back = project(back.view(), mode, f.dot(&f.t()).view());
+        }
+        assert!((&back - &c).iter().all(|e| e.abs() < 1e-12));
+    }
+}

@@ -1,0 +1,55 @@
+//! Zero and mean imputation of a kernel matrix whose missing samples are missing rows and columns.
+//!
+//! The simplest fills: observed entries (both samples observed) are kept; every other entry becomes 0, or the mean of
+//! the observed entries. What stands in the missing entries of the input is never read, so NaN may mark them.
+
+use crate::{Error, Result};
+use ndarray::{Array2, ArrayView2};
+
+/// Refuses kernels that are not square, masks of another length, masks with nothing observed, NaN in observed entries.
+pub(crate) fn check(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Vec<usize>> {
+    let n = observed.len();
+    if kernel.dim() != (n, n) {
+        let expected = format!("({n}, {n}) as the mask has {n} samples");
+        return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+    }
+    let seen: Vec<usize> = (0..n).filter(|&i| observed[i]).collect();
+    if seen.is_empty() {
+        return Err(Error::Empty { what: "the observed part of the kernel" });
+    }
+    match seen.iter().find(|&&i| seen.iter().any(|&j| !kernel[[i, j]].is_finite())) {
+        Some(&sample) => Err(Error::NotFinite { what: "the observed part of the kernel", sample }),
+        None => Ok(seen),
+    }
+}
+
+fn fill(kernel: ArrayView2<'_, f64>, observed: &[bool], value: f64) -> Array2<f64> {
+    let entry = |(i, j)| if observed[i] && observed[j] { kernel[[i, j]] } else { value };
+    Array2::from_shape_fn(kernel.dim(), entry)
+}
+
+/// Missing rows and columns become 0.
+///
+/// ```
+/// let k = ndarray::array![[2.0, f64::NAN], [f64::NAN, f64::NAN]];
+/// assert_eq!(baselines::imputation::zero(k.view(), &[true, false])?, ndarray::array![[2.0, 0.0], [0.0, 0.0]]);
+/// # Ok::<(), baselines::Error>(())
+/// ```
+pub fn zero(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Array2<f64>> {
+    check(kernel, observed)?;
+    Ok(fill(kernel, observed, 0.0))
+}
+
+/// Missing rows and columns become the mean of the observed entries.
+///
+/// ```
+/// let k = ndarray::array![[2.0, 1.0, 9.0], [1.0, 2.0, 9.0], [9.0, 9.0, 9.0]];
+/// let filled = baselines::imputation::mean(k.view(), &[true, true, false])?;
+/// assert_eq!(filled, ndarray::array![[2.0, 1.0, 1.5], [1.0, 2.0, 1.5], [1.5, 1.5, 1.5]]);
+/// # Ok::<(), baselines::Error>(())
+/// ```
+pub fn mean(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Array2<f64>> {
+    let seen = check(kernel, observed)?;
+    let total: f64 = seen.iter().flat_map(|&i| seen.iter().map(move |&j| kernel[[i, j]])).sum();
+    Ok(fill(kernel, observed, total / (seen.len() * seen.len()) as f64))
+}

@@ -1,0 +1,285 @@
+//! Training of one-layer tensor networks: vec(Y) = vec(X) W(theta) + b, the mean square minimised by Adam.
+//!
+//! A [`Format`] says how few parameters theta make the many weights W: tensor train or Tucker. W (p^2, q^2) is formed
+//! once per step and the batch goes through it as one product; at these sizes that is cheaper than contracting the
+//! batch core by core, and both formats share this loop. Adam as in Keras (D. P. Kingma and J. Ba, ICLR 2015).
+
+use crate::regressor::{mean_square, split};
+use crate::{Error, Fitted, Layout, Report, Result};
+use linalg::{gemm, matmul};
+use ndarray::{Array1, Array2, ArrayView2, ArrayView3, Axis, s};
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// Which weights the fitted model gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Keep {
+    /// Those after the last epoch (the paper's protocol).
+    Last,
+    /// Those of the epoch with the least error on the last `holdout` share of the samples, which then do not train.
+    Best {
+        /// Share of the samples that validates.
+        holdout: f64,
+    },
+}
+
+/// How a network is trained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Training {
+    /// Passes over the samples.
+    pub epochs: usize,
+    /// Samples per step.
+    pub batch: usize,
+    /// Adam's step size in the first epoch.
+    pub learning_rate: f64,
+    /// The step size falls geometrically over the epochs to this share of the first; 1 keeps it, as the paper does.
+    pub decay: f64,
+    /// Whether the layer has a bias b.
+    pub bias: bool,
+    /// Divide X and Y by their root mean square before training (scale only, nothing is centred). The released data
+    /// have entries in the hundreds, and Adam's steps of fixed length would need thousands of epochs to get there.
+    pub standardise: bool,
+    /// Seed of the initial weights and of the order of the samples.
+    pub seed: u64,
+    /// Last epoch or best epoch.
+    pub keep: Keep,
+}
+
+impl Default for Training {
+    fn default() -> Self {
+        Training {
+            epochs: 50,
+            batch: 64,
+            learning_rate: 1e-2,
+            decay: 1e-2,
+            bias: false,
+            standardise: true,
+            seed: 0,
+            keep: Keep::Last,
+        }
+    }
+}
+
+impl Training {
+    fn check(&self) -> Result<()> {
+        for (name, value) in [("epochs", self.epochs), ("batch", self.batch)] {
+            if value == 0 {
+                return Err(Error::parameter(name, "must be at least 1"));
+            }
+        }
+        for (name, value) in [("learning_rate", self.learning_rate), ("decay", self.decay)] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(Error::parameter(name, format!("must be positive and finite, got {value}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A parametrisation of a weight matrix W (inputs, outputs).
+pub(crate) trait Format {
+    /// Number of parameters.
+    fn len(&self) -> usize;
+    /// Standard deviation of each parameter such that the entries of W have standard deviation `weight`.
+    fn deviation(&self, weight: f64) -> f64;
+    /// W at theta.
+    fn dense(&self, theta: &[f64]) -> Array2<f64>;
+    /// The gradient in theta, given that in W.
+    fn pullback(&self, theta: &[f64], dw: ArrayView2<'_, f64>) -> Vec<f64>;
+}
+
+/// Adam's state and its update.
+struct Adam {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    steps: i32,
+}
+
+impl Adam {
+    fn update(&mut self, theta: &mut [f64], gradient: &[f64], rate: f64) {
+        const BETA1: f64 = 0.9;
+        const BETA2: f64 = 0.999;
+        self.steps += 1;
+        let rate = rate * (1.0 - BETA2.powi(self.steps)).sqrt() / (1.0 - BETA1.powi(self.steps));
+        for (((t, &g), m), v) in theta.iter_mut().zip(gradient).zip(&mut self.first).zip(&mut self.second) {
+            *m += (1.0 - BETA1) * (g - *m);
+            *v += (1.0 - BETA2) * (g * g - *v);
+            *t -= rate * *m / (v.sqrt() + 1e-7);
+        }
+    }
+}
+
+/// Loss (mean square over samples and entries) of a batch and its gradient in theta, the bias at the end of both.
+pub(crate) fn loss_and_gradient(
+    format: &dyn Format,
+    theta: &[f64],
+    bias: bool,
+    x: ArrayView2<'_, f64>,
+    y: ArrayView2<'_, f64>,
+) -> (f64, Vec<f64>) {
+    let (weights, offset) = theta.split_at(format.len());
+    let mut residual = matmul(x, format.dense(weights).view()) - y;
+    if bias {
+        residual += &ndarray::ArrayView1::from(offset);
+    }
+    let scale = 2.0 / residual.len() as f64;
+    let mut dw = Array2::zeros((x.ncols(), y.ncols()));
+    gemm(scale, x.t(), residual.view(), 0.0, dw.view_mut());
+    let mut gradient = format.pullback(weights, dw.view());
+    if bias {
+        gradient.extend(residual.sum_axis(Axis(0)).iter().map(|v| v * scale));
+    }
+    (mean_square(residual.iter()), gradient)
+}
+
+fn root_mean_square(a: &Array2<f64>) -> f64 {
+    let rms = mean_square(a.iter()).sqrt();
+    if rms > 0.0 { rms } else { 1.0 }
+}
+
+/// Fits the format to the samples.
+pub(crate) fn train(
+    format: &dyn Format,
+    how: &Training,
+    x: ArrayView3<'_, f64>,
+    y: ArrayView3<'_, f64>,
+) -> Result<Fitted> {
+    how.check()?;
+    let (input, output) = (Layout::full(x), Layout::full(y));
+    let (mut z, mut t) = (input.encode(x), output.encode(y));
+    let (mut sx, mut sy) = (1.0, 1.0);
+    if how.standardise {
+        (sx, sy) = (root_mean_square(&z), root_mean_square(&t));
+        z /= sx;
+        t /= sy;
+    }
+    let samples = match how.keep {
+        Keep::Last => z.nrows(),
+        Keep::Best { holdout } => split(z.nrows(), holdout)?,
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(how.seed);
+    let glorot = (2.0 / (input.len() + output.len()) as f64).sqrt();
+    let deviation = format.deviation(glorot);
+    let mut theta: Vec<f64> = (0..format.len())
+        .map(|_| {
+            let unit: f64 = StandardNormal.sample(&mut rng);
+            unit * deviation
+        })
+        .collect();
+    if how.bias {
+        theta.extend(std::iter::repeat_n(0.0, output.len()));
+    }
+    let n = theta.len();
+    let mut adam = Adam { first: vec![0.0; n], second: vec![0.0; n], steps: 0 };
+    let mut order: Vec<usize> = (0..samples).collect();
+    let mut best = (f64::INFINITY, Vec::new());
+    let mut report = Report { parameters: n, iterations: how.epochs, ..Report::default() };
+    for epoch in 0..how.epochs {
+        let progress = epoch as f64 / (how.epochs.max(2) - 1) as f64;
+        let rate = how.learning_rate * how.decay.powf(progress);
+        order.shuffle(&mut rng);
+        let mut total = 0.0;
+        for batch in order.chunks(how.batch) {
+            let (zb, tb) = (z.select(Axis(0), batch), t.select(Axis(0), batch));
+            let (loss, gradient) = loss_and_gradient(format, &theta, how.bias, zb.view(), tb.view());
+            adam.update(&mut theta, &gradient, rate);
+            total += loss * batch.len() as f64;
+        }
+        report.history.push(total / samples as f64 * sy * sy);
+        if let Keep::Best { .. } = how.keep {
+            let (zv, tv) = (z.slice(s![samples.., ..]), t.slice(s![samples.., ..]));
+            let mut residual = matmul(zv, format.dense(&theta[..format.len()]).view()) - tv;
+            if how.bias {
+                residual += &ndarray::ArrayView1::from(&theta[format.len()..]);
+            }
+            let error = mean_square(residual.iter());
+            if error < best.0 {
+                best = (error, theta.clone());
+                report.chosen = vec![("best epoch", (epoch + 1) as f64)];
+            }
+        }
+    }
+    if !best.1.is_empty() {
+        theta = best.1;
+    }
+    let coef = format.dense(&theta[..format.len()]) * (sy / sx);
+    let bias = match how.bias {
+        true => Array1::from_vec(theta[format.len()..].to_vec()) * sy,
+        false => Array1::zeros(output.len()),
+    };
+    Ok(Fitted { input, output, coef, bias, report })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TensorTrain, Tucker};
+
+    fn wave(rows: usize, cols: usize, m: f64) -> Array2<f64> {
+        Array2::from_shape_fn((rows, cols), |(i, j)| (m * (1 + i * cols + j) as f64).sin())
+    }
+
+    /// Every component of the gradient against a central difference; the loss is quartic or less in each parameter.
+    fn check(format: &dyn Format, inputs: usize, outputs: usize) {
+        let (x, y) = (wave(7, inputs, 1.3), wave(7, outputs, 0.7));
+        for bias in [false, true] {
+            let n = format.len() + if bias { outputs } else { 0 };
+            let theta: Vec<f64> = wave(1, n, 2.1).into_raw_vec_and_offset().0;
+            let (_, gradient) = loss_and_gradient(format, &theta, bias, x.view(), y.view());
+            assert_eq!(gradient.len(), n);
+            let largest = gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
+            for k in 0..n {
+                let at = |h: f64| {
+                    let mut moved = theta.clone();
+                    moved[k] += h;
+                    loss_and_gradient(format, &moved, bias, x.view(), y.view()).0
+                };
+                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                assert!((difference - gradient[k]).abs() < 1e-8 * largest, "{k}: {difference} against {}", gradient[k]);
+            }
+        }
+    }
+
+    #[test]
+    fn tensor_train_gradient_agrees_with_central_differences() {
+        let (inputs, outputs, training) = (vec![2, 3, 2], vec![2, 1, 3], Training::default());
+        let layer = TensorTrain { inputs, outputs, ranks: vec![2, 3], training };
+        check(&layer.format().unwrap(), 12, 6);
+    }
+
+    #[test]
+    fn tucker_gradient_agrees_with_central_differences() {
+        let layer = Tucker { ranks: [2, 3, 1, 2], training: Training::default() };
+        check(&layer.format([3, 4, 2, 3]).unwrap(), 12, 6);
+    }
+
+    /// W entry by entry from the definitions.
+    #[test]
+    fn dense_weights_follow_the_definitions() {
+        let (inputs, outputs, training) = (vec![2, 3], vec![2, 2], Training::default());
+        let tt = TensorTrain { inputs, outputs, ranks: vec![2], training }.format().unwrap();
+        let theta: Vec<f64> = wave(1, tt.len(), 2.1).into_raw_vec_and_offset().0;
+        let (first, second) = theta.split_at(8);
+        let w = tt.dense(&theta);
+        let entry = |i: (usize, usize), j: (usize, usize)| -> f64 {
+            (0..2).map(|r| first[(i.0 * 2 + j.0) * 2 + r] * second[(r * 3 + i.1) * 2 + j.1]).sum()
+        };
+        for (i, j) in [((0, 0), (0, 0)), ((1, 2), (0, 1)), ((1, 0), (1, 1)), ((0, 2), (1, 0))] {
+            assert!((w[[i.0 * 3 + i.1, j.0 * 2 + j.1]] - entry(i, j)).abs() < 1e-14);
+        }
+
+        let tucker = Tucker { ranks: [1, 2, 2, 1], training }.format([2, 3, 2, 2]).unwrap();
+        let theta: Vec<f64> = wave(1, tucker.len(), 2.1).into_raw_vec_and_offset().0;
+        let (core, rest) = theta.split_at(4);
+        let (u1, rest) = rest.split_at(2);
+        let (u2, rest) = rest.split_at(6);
+        let (u3, u4) = rest.split_at(4);
+        let w = tucker.dense(&theta);
+        for (i, j, k, l) in [(0, 0, 0, 0), (1, 2, 1, 0), (0, 1, 1, 1), (1, 0, 0, 1)] {
+            let terms = (0..2).flat_map(|b| (0..2).map(move |c| (b, c)));
+            let entry: f64 = terms.map(|(b, c)| core[b * 2 + c] * u1[i] * u2[j * 2 + b] * u3[k * 2 + c] * u4[l]).sum();
+            assert!((w[[i * 3 + j, k * 2 + l]] - entry).abs() < 1e-14);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Many spectral regressions that share their inputs, solved together by the alternating direction method (ADMM).
+//!
+//! For every output j: minimise F_j(b) = 1/2 b^T G b - c_j^T b + 1/2 y_j^T y_j + mu_j g(b), with G = Z^T Z and
+//! c_j = Z^T y_j. The iteration alternates x = (G + rho)^-1 (c + rho (z - u)), z = prox(x + u), u = x + u - z
+//! (S. Boyd et al., *Distributed optimization and statistical learning via ADMM*, 2011, section 6.4), over-relaxed, with
+//! rho balanced per output. G is decomposed once, so every x costs two products for all outputs together; outputs that
+//! have converged leave the batch. Why not accelerated proximal gradient with the same prox: inputs X = G^T G have a
+//! mean that makes G ill conditioned, and with fewer samples than unknowns FISTA with restarts still had a residual of
+//! 5e-6 after 5000 steps where this one reaches 1e-8 in a few hundred.
+//!
+//! The certificate: rho u is a subgradient of mu g at z by construction of the prox, so ||G z - c + rho u|| bounds the
+//! distance of 0 from the subdifferential of F_j at z.
+
+use crate::spectral::{Spectral, norms};
+use crate::{Layout, Result};
+use linalg::{Eigh, eigh, matmul};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use rayon::prelude::*;
+
+/// Over-relaxation; values in [1.5, 1.8] are the usual choice.
+const RELAX: f64 = 1.6;
+/// The certificate is checked, and rho balanced, every so many iterations.
+const CHECK: usize = 10;
+/// rho stays as it is after so many iterations: with a fixed rho the method is known to converge.
+const BALANCE_UNTIL: usize = 1000;
+
+/// Sufficient statistics of the regressions.
+pub(crate) struct Moments {
+    layout: Layout,
+    gram: Array2<f64>,
+    /// G = V diag(w) V^T.
+    eigen: Eigh<f64>,
+    /// Row j is c_j = Z^T y_j.
+    cross: Array2<f64>,
+    yy: Array1<f64>,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stop {
+    /// Bound on dist(0, subdifferential) / ||c_j||.
+    pub tolerance: f64,
+    pub max_iterations: usize,
+}
+
+/// How well the outputs were solved: the worst of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Solved {
+    pub iterations: usize,
+    pub kkt: f64,
+}
+
+impl Moments {
+    /// From vectorised inputs Z (l, d) and outputs T (l, m).
+    pub(crate) fn new(layout: Layout, z: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>) -> Result<Self> {
+        let gram = matmul(z.t(), z);
+        let eigen = eigh(gram.view())?;
+        let yy = t.axis_iter(Axis(1)).map(|column| column.dot(&column)).collect();
+        Ok(Moments { layout, gram, eigen, cross: matmul(t.t(), z), yy })
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.cross.nrows()
+    }
+
+    pub(crate) fn inputs(&self) -> usize {
+        self.cross.ncols()
+    }
+
+    /// The smallest mu_j at which b_j = 0 is optimal under the nuclear norm: the operator norm of c_j.
+    pub(crate) fn mu_max(&self) -> Result<Array1<f64>> {
+        self.cross.rows().into_iter().map(|c| Ok(norms(self.layout, c)?.1)).collect()
+    }
+
+    /// A first rho: the geometric mean of the eigenvalues of G that are not rounding.
+    fn first_rho(&self) -> f64 {
+        let top = self.eigen.values.iter().fold(0.0f64, |m, &w| m.max(w));
+        let logs: Vec<f64> = self.eigen.values.iter().filter(|&&w| w > 1e-8 * top).map(|w| w.ln()).collect();
+        if logs.is_empty() { 1.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
+    }
+
+    /// Improves `b` (m, d), one row per output, until every output is solved or the iterations are used up.
+    pub(crate) fn solve(&self, kind: Spectral, mu: &Array1<f64>, b: &mut Array2<f64>, stop: Stop) -> Result<Solved> {
+        let m = self.outputs();
+        let norm = |c: ndarray::ArrayView1<'_, f64>| c.dot(&c).sqrt().max(f64::MIN_POSITIVE);
+        let scale: Vec<f64> = self.cross.rows().into_iter().map(norm).collect();
+        let mut kkt = vec![f64::INFINITY; m];
+        // State of the active outputs, in the order of `active`; u starts at the multiplier that suits b.
+        let mut active: Vec<usize> = (0..m).collect();
+        let mut rho = vec![self.first_rho(); m];
+        let mut cross = self.cross.clone();
+        let mut z = b.clone();
+        let mut u = (&cross - &matmul(z.view(), self.gram.view())) / rho[0];
+        let mut iterations = 0;
+        while !active.is_empty() && iterations < stop.max_iterations {
+            iterations += 1;
+            let mut rhs = &z - &u;
+            for ((mut row, c), &rho) in rhs.rows_mut().into_iter().zip(cross.rows()).zip(&rho) {
+                row.zip_mut_with(&c, |v, &c| *v = c + rho * *v);
+            }
+            let mut hat = matmul(rhs.view(), self.eigen.vectors.view());
+            for (mut row, &rho) in hat.rows_mut().into_iter().zip(&rho) {
+                row.zip_mut_with(&self.eigen.values, |v, &w| *v /= w.max(0.0) + rho);
+            }
+            let x = matmul(hat.view(), self.eigen.vectors.t());
+            // u <- relaxed x + u, then z <- prox(u) and u <- u - z.
+            ndarray::Zip::from(&mut u).and(&x).and(&z).for_each(|u, &x, &z| *u += RELAX * x + (1.0 - RELAX) * z);
+            let old = std::mem::replace(&mut z, u.clone());
+            let rows: Vec<_> = z.axis_iter_mut(Axis(0)).zip(active.iter().zip(&rho)).collect();
+            rows.into_par_iter()
+                .map(|(row, (&j, &rho))| kind.prox(self.layout, mu[j] / rho, row))
+                .collect::<Result<Vec<()>>>()?;
+            u -= &z;
+            if iterations % CHECK != 0 && iterations < stop.max_iterations {
+                continue;
+            }
+            let gradient = matmul(z.view(), self.gram.view()) - &cross;
+            let mut keep = Vec::with_capacity(active.len());
+            for (k, &j) in active.iter().enumerate() {
+                b.row_mut(j).assign(&z.row(k));
+                kkt[j] = norm((&gradient.row(k) + &(&u.row(k) * rho[k])).view()) / scale[j];
+                if kkt[j] > stop.tolerance {
+                    keep.push(k);
+                }
+                // Residuals relative to what they are residuals of (B. Wohlberg, arXiv 1704.06209): a small mu then
+                // gets the small rho it needs.
+                let primal = norm((&x.row(k) - &z.row(k)).view()) / norm(z.row(k));
+                let of = match kind {
+                    Spectral::Nuclear => norm(u.row(k)),
+                    // The multiplier of the cone may well be zero.
+                    Spectral::Psd => norm(z.row(k)),
+                };
+                let dual = norm((&z.row(k) - &old.row(k)).view()) / of;
+                let factor = (primal / dual).sqrt().clamp(0.1, 10.0);
+                if iterations < BALANCE_UNTIL && !(0.5..=2.0).contains(&factor) {
+                    rho[k] *= factor;
+                    u.row_mut(k).mapv_inplace(|v| v / factor);
+                }
+            }
+            if keep.len() < active.len() {
+                (z, u, cross) = (z.select(Axis(0), &keep), u.select(Axis(0), &keep), cross.select(Axis(0), &keep));
+                rho = keep.iter().map(|&k| rho[k]).collect();
+                active = keep.iter().map(|&k| active[k]).collect();
+            }
+        }
+        Ok(Solved { iterations, kkt: kkt.into_iter().fold(0.0, f64::max) })
+    }
+
+    /// The largest duality gap over the outputs, relative to 1/2 ||y_j||^2, of the nuclear-norm problem.
+    ///
+    /// The residual r scaled into the dual feasible set, theta = s r with ||Z^T theta||_op <= mu, has dual value
+    /// s y^T r - s^2 ||r||^2 / 2; everything follows from the moments.
+    pub(crate) fn gap(&self, mu: &Array1<f64>, b: &Array2<f64>) -> Result<f64> {
+        let gb = matmul(b.view(), self.gram.view());
+        let mut worst = 0.0f64;
+        for j in 0..self.outputs() {
+            let (row, c) = (b.row(j), self.cross.row(j));
+            let (bc, bgb) = (row.dot(&c), row.dot(&gb.row(j)));
+            let (yr, rr) = (self.yy[j] - bc, (self.yy[j] - 2.0 * bc + bgb).max(0.0));
+            let dual_norm = norms(self.layout, (&c - &gb.row(j)).view())?.1;
+            let s = if dual_norm > mu[j] { mu[j] / dual_norm } else { 1.0 };
+            let primal = 0.5 * rr + mu[j] * norms(self.layout, row)?.0;
+            let gap = primal - (s * yr - 0.5 * s * s * rr);
+            worst = worst.max(gap / (0.5 * self.yy[j]).max(f64::MIN_POSITIVE));
+        }
+        Ok(worst)
+    }
+}

@@ -1,0 +1,166 @@
+//! Tensor-train network: one linear layer p^2 -> q^2 whose weights are a TT-matrix.
+//!
+//! With p1 p2 = m_1 ... m_d and q1 q2 = n_1 ... n_d, the weight from input (i_1 ... i_d) to output (j_1 ... j_d) is the
+//! product of matrices G_1[i_1, j_1] G_2[i_2, j_2] ... G_d[i_d, j_d], G_k[i, j] of size r_(k-1) x r_k, r_0 = r_d = 1
+//! (A. Novikov, D. Podoprikhin, A. Osokin, D. Vetrov, *Tensorizing neural networks*, NIPS 2015). Indices are split row
+//! by row. When the first half of the factors makes p and q, the middle rank is that of W read as (row pairs) x (column
+//! pairs): a map of Kraus rank r is a tensor train of middle rank r, which is why this network does well in table 2.
+//! Cost per step O(b p^2 q^2 + p^2 q^2 r) for batches of b.
+
+use crate::network::{Format, Training, train};
+use crate::regressor::check_pair;
+use crate::{Error, Fitted, Regressor, Result};
+use linalg::matmul;
+use ndarray::{Array2, ArrayView2, ArrayView3};
+
+/// A tensor-train layer and how it is trained.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorTrain {
+    /// Factors m_1 ... m_d of the number of input entries, e.g. `[4, 5, 4, 5]` for 20 x 20.
+    pub inputs: Vec<usize>,
+    /// Factors n_1 ... n_d of the number of output entries, e.g. `[2, 5, 2, 5]` for 10 x 10.
+    pub outputs: Vec<usize>,
+    /// Inner ranks r_1 ... r_(d-1).
+    pub ranks: Vec<usize>,
+    /// How it is trained.
+    pub training: Training,
+}
+
+impl TensorTrain {
+    /// Factors of p x p inputs and q x q outputs: p = m_1 m_2 and q = n_1 n_2 as evenly as possible, twice, and the same
+    /// rank everywhere (larger ranks than an unfolding can have are cut).
+    pub fn square(p: usize, q: usize, rank: usize, training: Training) -> Self {
+        let even = |n: usize| {
+            let small = (1..=n).take_while(|k| k * k <= n).filter(|k| n % k == 0).last().unwrap_or(1);
+            [small, n / small.max(1)]
+        };
+        let (m, n) = (even(p), even(q));
+        let end = rank.min(m[0] * n[0]);
+        let ranks = vec![end, rank.min(p * q), rank.min(m[1] * n[1])];
+        TensorTrain { inputs: [m, m].concat(), outputs: [n, n].concat(), ranks, training }
+    }
+
+    pub(crate) fn format(&self) -> Result<TtFormat> {
+        let d = self.inputs.len();
+        if d == 0 || self.outputs.len() != d || self.ranks.len() + 1 != d {
+            let why = format!(
+                "d inputs, d outputs and d - 1 ranks are needed, got {d}, {}, {}",
+                self.outputs.len(),
+                self.ranks.len()
+            );
+            return Err(Error::parameter("inputs", why));
+        }
+        let all = self.inputs.iter().chain(&self.outputs).chain(&self.ranks);
+        if all.clone().any(|&n| n == 0) {
+            return Err(Error::parameter("ranks", "factors and ranks must be at least 1"));
+        }
+        let edge = |k: usize| if k == 0 || k == d { 1 } else { self.ranks[k - 1] };
+        let cores = (0..d).map(|k| (edge(k), self.inputs[k], self.outputs[k], edge(k + 1))).collect();
+        Ok(TtFormat::new(cores))
+    }
+}
+
+impl Regressor for TensorTrain {
+    fn name(&self) -> &'static str {
+        "tensor-train NN"
+    }
+
+    fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
+        check_pair(x, y)?;
+        let format = self.format()?;
+        let entries =
+            [("inputs", &self.inputs, x.dim().1 * x.dim().2), ("outputs", &self.outputs, y.dim().1 * y.dim().2)];
+        for (name, factors, len) in entries {
+            if factors.iter().product::<usize>() != len {
+                return Err(Error::parameter(
+                    name,
+                    format!("the factors {factors:?} do not multiply to {len} entries"),
+                ));
+            }
+        }
+        train(&format, &self.training, x, y)
+    }
+}
+
+/// Cores (r_left, m, n, r_right), stored one after the other, each row by row.
+pub(crate) struct TtFormat {
+    cores: Vec<(usize, usize, usize, usize)>,
+    /// Place in W, row by row, of each entry in the order (i_1, j_1, i_2, j_2, ...).
+    places: Vec<usize>,
+    shape: (usize, usize),
+}
+
+impl TtFormat {
+    fn new(cores: Vec<(usize, usize, usize, usize)>) -> Self {
+        let rows: usize = cores.iter().map(|c| c.1).product();
+        let cols: usize = cores.iter().map(|c| c.2).product();
+        let mut pairs = vec![(0, 0)];
+        for &(_, m, n, _) in &cores {
+            let grow = |&(i, j): &(usize, usize)| (0..m * n).map(move |k| (i * m + k / n, j * n + k % n));
+            pairs = pairs.iter().flat_map(grow).collect();
+        }
+        TtFormat { cores, places: pairs.into_iter().map(|(i, j)| i * cols + j).collect(), shape: (rows, cols) }
+    }
+
+    fn core<'a>(&self, k: usize, theta: &'a [f64]) -> ArrayView2<'a, f64> {
+        let size = |&(a, m, n, b): &(usize, usize, usize, usize)| a * m * n * b;
+        let start: usize = self.cores[..k].iter().map(size).sum();
+        let (a, m, n, b) = self.cores[k];
+        let slice = &theta[start..start + size(&self.cores[k])];
+        ArrayView2::from_shape((a, m * n * b), slice).expect("the slice has exactly this many elements")
+    }
+
+    /// Products of the first 0, 1, ..., d - 1 cores, the k-th of shape (m_1 n_1 ... m_k n_k, r_k).
+    fn partial(&self, theta: &[f64]) -> Vec<Array2<f64>> {
+        let mut left = vec![Array2::ones((1, 1))];
+        for k in 0..self.cores.len() - 1 {
+            left.push(reshape(matmul(left[k].view(), self.core(k, theta)), self.cores[k].3));
+        }
+        left
+    }
+}
+
+/// The same elements, row by row, with this many columns.
+fn reshape(a: Array2<f64>, cols: usize) -> Array2<f64> {
+    let rows = a.len() / cols;
+    Array2::from_shape_vec((rows, cols), a.into_raw_vec_and_offset().0).expect("cols divides the number of elements")
+}
+
+impl Format for TtFormat {
+    fn len(&self) -> usize {
+        self.cores.iter().map(|&(a, m, n, b)| a * m * n * b).sum()
+    }
+
+    fn deviation(&self, weight: f64) -> f64 {
+        // An entry of W is a sum of r_1 ... r_(d-1) products of d independent parameters.
+        let paths: f64 = self.cores.iter().map(|c| c.3 as f64).product();
+        (weight * weight / paths).powf(0.5 / self.cores.len() as f64)
+    }
+
+    fn dense(&self, theta: &[f64]) -> Array2<f64> {
+        let last = self.cores.len() - 1;
+        let left = self.partial(theta);
+        let flat = matmul(left[last].view(), self.core(last, theta));
+        let mut w = vec![0.0; flat.len()];
+        flat.iter().zip(&self.places).for_each(|(&v, &place)| w[place] = v);
+        Array2::from_shape_vec(self.shape, w).expect("W has as many entries as the product of the factors")
+    }
+
+    fn pullback(&self, theta: &[f64], dw: ArrayView2<'_, f64>) -> Vec<f64> {
+        let dw = dw.as_standard_layout();
+        let flat = dw.as_slice().unwrap_or(&[]);
+        let left = self.partial(theta);
+        let mut right = Array2::from_shape_fn((self.places.len(), 1), |(k, _)| flat[self.places[k]]);
+        let mut gradient = vec![0.0; self.len()];
+        let mut end = gradient.len();
+        for k in (0..self.cores.len()).rev() {
+            let (_, m, n, b) = self.cores[k];
+            let d = reshape(right, m * n * b);
+            let core = matmul(left[k].t(), d.view());
+            gradient[end - core.len()..end].iter_mut().zip(core.iter()).for_each(|(g, &v)| *g = v);
+            end -= core.len();
+            right = matmul(d.view(), self.core(k, theta).t());
+        }
+        gradient
+    }
+}

@@ -1,0 +1,92 @@
+//! CVKT and imputation on kernels of known origin.
+
+mod common;
+
+use baselines::cvkt::{Cvkt, centred_alignment};
+use baselines::{Error, imputation};
+use common::*;
+use ndarray::{Array2, ArrayView2};
+
+fn rbf(x: &Array2<f64>) -> Array2<f64> {
+    Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
+        let d: f64 = x.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+        (-d / (2.0 * x.ncols() as f64)).exp()
+    })
+}
+
+fn views(n: usize) -> Vec<Array2<f64>> {
+    let mut rng = rng(81);
+    let shared = normal(&mut rng, n, 3);
+    (0..3).map(|_| rbf(&(shared.dot(&normal(&mut rng, 3, 4)) + normal(&mut rng, n, 4) * 0.3))).collect()
+}
+
+fn as_views(k: &[Array2<f64>]) -> Vec<ArrayView2<'_, f64>> {
+    k.iter().map(Array2::view).collect()
+}
+
+/// With everything available, a kernel that is a combination of the others' features is found.
+#[test]
+fn full_availability_reproduces_an_achievable_kernel() {
+    let mut k = views(60);
+    // K2 := a linear image of the other views' kernels: L L^T with L = [K0 K1] B.
+    let l = k[0].dot(&normal(&mut rng(82), 60, 5)) + k[1].dot(&normal(&mut rng(83), 60, 5));
+    k[2] = l.dot(&l.t());
+    let observed = vec![vec![true; 60]; 3];
+    let cvkt = Cvkt { nystrom: vec![1.0], rank: vec![0.5], tolerance: 0.0, ..Cvkt::default() };
+    let done = cvkt.complete(&as_views(&k), &observed, 2).unwrap();
+    let reached = done.alignment[done.alignment.len() - 1];
+    println!("alignment {reached:.6} after {} steps", done.alignment.len() - 1);
+    assert!(done.alignment.windows(2).all(|a| a[1] >= a[0]));
+    assert!(reached > 0.999);
+    assert!((centred_alignment(done.predicted.view(), k[2].view()) - reached).abs() < 1e-9);
+    assert_eq!(done.completed, k[2], "observed entries are kept");
+}
+
+/// Missing samples are filled better than by the mean; what stands in missing entries is never read.
+#[test]
+fn missing_samples_are_transferred() {
+    let (n, k) = (80, views(80));
+    let observed: Vec<Vec<bool>> = (0..3).map(|v| (0..n).map(|i| i % 4 != v).collect()).collect();
+    let mut holes = k.clone();
+    for (kernel, mask) in holes.iter_mut().zip(&observed) {
+        for ((i, j), e) in kernel.indexed_iter_mut() {
+            if !(mask[i] && mask[j]) {
+                *e = f64::NAN;
+            }
+        }
+    }
+    let start = std::time::Instant::now();
+    let done = Cvkt::default().complete(&as_views(&holes), &observed, 0).unwrap();
+    println!("levels {} {}, {:.2} s", done.nystrom, done.rank, start.elapsed().as_secs_f64());
+    let error = |a: &Array2<f64>| (a - &k[0]).mapv(|v| v * v).sum().sqrt();
+    let mean = imputation::mean(holes[0].view(), &observed[0]).unwrap();
+    let zero = imputation::zero(holes[0].view(), &observed[0]).unwrap();
+    let errors = (error(&done.completed), error(&mean), error(&zero));
+    println!("CVKT {:.2}, mean {:.2}, zero {:.2}", errors.0, errors.1, errors.2);
+    assert!(errors.0 < errors.1 && errors.1 < errors.2);
+    for filled in [&done.completed, &mean, &zero] {
+        for ((i, j), &e) in filled.indexed_iter() {
+            assert!(e.is_finite());
+            assert!(!(observed[0][i] && observed[0][j]) || e == k[0][[i, j]]);
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let k = views(10);
+    let all = vec![true; 10];
+    let none = vec![false; 10];
+    assert!(matches!(imputation::mean(k[0].view(), &none), Err(Error::Empty { .. })));
+    assert!(matches!(imputation::zero(k[0].view(), &all[..9]), Err(Error::Shape { .. })));
+    let mut nan = k[0].clone();
+    nan[[4, 4]] = f64::NAN;
+    assert!(matches!(imputation::mean(nan.view(), &all), Err(Error::NotFinite { sample: 4, .. })));
+    let one = Cvkt::default().complete(&as_views(&k[..1]), std::slice::from_ref(&all), 0);
+    assert!(matches!(one, Err(Error::Parameter { name: "view", .. })));
+    let masks = vec![all.clone(), all.clone(), vec![true; 9]];
+    assert!(matches!(Cvkt::default().complete(&as_views(&k), &masks, 0), Err(Error::Shape { .. })));
+    let level = Cvkt { rank: vec![0.0], ..Cvkt::default() };
+    let masks = vec![all.clone(), all.clone(), all];
+    assert!(matches!(level.complete(&as_views(&k), &masks, 0), Err(Error::Parameter { name: "rank", .. })));
+}

@@ -1,0 +1,136 @@
+//! The support vector machine against scikit-learn, and its protocol.
+
+mod common;
+
+use baselines::Error;
+use baselines::svm::{OneVsRest, Protocol, PsdKernel};
+use common::*;
+use ndarray::{Array2, s};
+
+/// Thirty samples in three classes, made by a formula so that any language can make them.
+fn waves() -> (Array2<f64>, Vec<usize>) {
+    let labels: Vec<usize> = (0..30).map(|i| i % 3).collect();
+    let x = Array2::from_shape_fn((30, 3), |(i, j)| {
+        (1.3 * i as f64 + 0.5 * j as f64).sin() + if labels[i] == j { 0.6 } else { 0.0 }
+    });
+    (rbf(&x, 2.0), labels)
+}
+
+fn rbf(x: &Array2<f64>, width: f64) -> Array2<f64> {
+    Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
+        let d: f64 = x.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+        (-d / width).exp()
+    })
+}
+
+/// SVC(kernel="precomputed", tol=1e-10) of scikit-learn 1.9.1, each class against the rest, decision values of samples
+/// 0, 7, 14, 29 when trained on all; and of sample 20 when trained on the first twenty, with the accuracy on the rest.
+#[test]
+fn decision_values_agree_with_scikit_learn() {
+    let (k, labels) = waves();
+    let golden = [
+        (
+            1.0,
+            [
+                [-0.765335105, -1.000000015, -0.999999989, -0.999999961],
+                [-1.01943181, 0.808507037, -0.99999996, -1.000883935],
+                [-0.236956116, -1.204889405, 0.380508784, 0.728234754],
+            ],
+            [-0.845980973, -0.905599591, -0.658799645],
+            0.8,
+        ),
+        (
+            100.0,
+            [
+                [1.000004399, -3.190521285, -0.999999597, -0.999997488],
+                [-1.028839385, 0.999999937, -0.99999999, -1.000000042],
+                [-0.946301142, -1.000000087, 0.999999666, 0.999997728],
+            ],
+            [-0.710972373, -0.894058223, 0.693803358],
+            0.9,
+        ),
+    ];
+    for (c, all, held, accuracy) in golden {
+        let machine = OneVsRest::fit(k.view(), &labels, 3, c, 1e-8).unwrap();
+        let f = machine.decide(k.view()).unwrap();
+        let mut worst = 0.0f64;
+        for (class, expected) in all.iter().enumerate() {
+            for (sample, e) in [0, 7, 14, 29].into_iter().zip(expected) {
+                worst = worst.max((f[[sample, class]] - e).abs());
+            }
+        }
+        let first = s![..20, ..20];
+        let machine = OneVsRest::fit(k.slice(first), &labels[..20], 3, c, 1e-8).unwrap();
+        let cross = k.slice(s![20.., ..20]);
+        let f = machine.decide(cross).unwrap();
+        for (class, e) in held.iter().enumerate() {
+            worst = worst.max((f[[0, class]] - e).abs());
+        }
+        println!("C = {c}: largest difference {worst:.1e}");
+        assert!(worst < 2e-5, "C = {c}: {worst}");
+        let predicted = machine.predict(cross).unwrap();
+        let right = predicted.iter().zip(&labels[20..]).filter(|(a, b)| a == b).count();
+        assert!((right as f64 / 10.0 - accuracy).abs() < 1e-12);
+    }
+}
+
+/// Ten classes of twenty samples as in the digits: the protocol is accurate where classes are apart, at chance where
+/// labels mean nothing, and the same for any thread count.
+#[test]
+fn protocol_on_clusters() {
+    let mut rng = rng(91);
+    let centres = normal(&mut rng, 10, 6) * 1.3;
+    let labels: Vec<usize> = (0..200).map(|i| 3 + i / 20).collect();
+    let mut x = normal(&mut rng, 200, 6);
+    for (i, mut row) in x.rows_mut().into_iter().enumerate() {
+        row += &centres.row(i / 20);
+    }
+    let k = rbf(&x, 24.0);
+    let protocol = Protocol { splits: 6, ..Protocol::default() };
+    let start = std::time::Instant::now();
+    let report = protocol.evaluate(k.view(), &labels).unwrap();
+    println!("{:.1} +- {:.1} %, C {:?}", 100.0 * report.mean, 100.0 * report.deviation, report.chosen);
+    println!("{:.2} s for 6 splits", start.elapsed().as_secs_f64());
+    assert!(report.mean > 0.6 && report.negative == 0);
+
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let alone = one.install(|| protocol.evaluate(k.view(), &labels)).unwrap();
+    assert_eq!(alone.accuracies, report.accuracies);
+
+    let shuffled: Vec<usize> = (0..200).map(|i| i % 10).collect();
+    let chance = protocol.evaluate(k.view(), &shuffled).unwrap();
+    assert!(chance.mean < 0.25, "{}", chance.mean);
+}
+
+#[test]
+fn indefinite_kernels_are_projected_and_counted() {
+    let (k, labels) = waves();
+    let e = linalg::eigh(k.view()).unwrap();
+    let mut values = e.values.clone();
+    values[0] = -0.5;
+    let bent = (&e.vectors * &values).dot(&e.vectors.t());
+    let psd = PsdKernel::project(bent.view()).unwrap();
+    assert_eq!(psd.negative, 1);
+    let total: f64 = values.iter().map(|w| w.abs()).sum();
+    assert!((psd.negative_mass - 0.5 / total).abs() < 1e-12);
+    assert!(linalg::eigh(psd.kernel.view()).unwrap().values[0] > -1e-12);
+    let report = Protocol { splits: 2, ..Protocol::default() }.evaluate(bent.view(), &labels).unwrap();
+    assert_eq!(report.negative, 1);
+    // A singular kernel is no problem for the factor.
+    let flat = Array2::from_elem((30, 30), 1.0);
+    assert!(Protocol { splits: 1, ..Protocol::default() }.evaluate(flat.view(), &labels).is_ok());
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let (mut k, labels) = waves();
+    let p = Protocol::default();
+    assert!(matches!(p.evaluate(k.view(), &labels[..29]), Err(Error::Shape { .. })));
+    assert!(matches!(p.evaluate(k.view(), &[1; 30]), Err(Error::Parameter { name: "labels", .. })));
+    let all = Protocol { train: 1.0, ..p.clone() };
+    assert!(matches!(all.evaluate(k.view(), &labels), Err(Error::Parameter { name: "train", .. })));
+    let none = Protocol { c: vec![], ..p.clone() };
+    assert!(matches!(none.evaluate(k.view(), &labels), Err(Error::Parameter { name: "c", .. })));
+    k[[3, 4]] = f64::NAN;
+    assert!(matches!(p.evaluate(k.view(), &labels), Err(Error::NotFinite { sample: 3, .. })));
+}
