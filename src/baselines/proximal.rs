@@ -127,8 +127,8 @@ impl Moments {
                 let primal = norm((&x.row(k) - &z.row(k)).view()) / norm(z.row(k));
                 let of = match kind {
                     Spectral::Nuclear => norm(u.row(k)),
-                    // The multiplier of the cone may well be zero.
-                    Spectral::Psd => norm(z.row(k)),
+                    // The multiplier of the cone tends to zero where the constraint costs nothing.
+                    Spectral::Psd => (norm(u.row(k)) * norm(z.row(k))).sqrt(),
                 };
                 let dual = norm((&z.row(k) - &old.row(k)).view()) / of;
                 let factor = (primal / dual).sqrt().clamp(0.1, 10.0);

@@ -31,7 +31,7 @@ impl TensorTrain {
     /// rank everywhere (larger ranks than an unfolding can have are cut).
     pub fn square(p: usize, q: usize, rank: usize, training: Training) -> Self {
         let even = |n: usize| {
-            let small = (1..=n).take_while(|k| k * k <= n).filter(|k| n % k == 0).last().unwrap_or(1);
+            let small = (1..=n).take_while(|k| k * k <= n).filter(|&k| n.is_multiple_of(k)).last().unwrap_or(1);
             [small, n / small.max(1)]
         };
         let (m, n) = (even(p), even(q));
