@@ -1,0 +1,36 @@
+//! Covariances computed before, as a NumPy bundle with the arrays `covariances` (n, c, c) and `labels` (n).
+
+use ndarray::{Axis, Ix3};
+
+use super::Bundle;
+use crate::{Error, Result, npy};
+
+/// Reads and checks a bundle: finite symmetric matrices, a class from 1 to 4 for each.
+pub fn read_bundle(name: &str, bytes: Vec<u8>) -> Result<Bundle> {
+    let bad = |what: String| Error::dataset(name, what);
+    let mut arrays = npy::read_npz(name, bytes)?;
+    let mut take = |wanted: &str| {
+        let i = arrays.iter().position(|(n, _)| n == wanted).ok_or_else(|| bad(format!("no array `{wanted}`")))?;
+        Ok(arrays.swap_remove(i).1)
+    };
+    let covariances = take("covariances")?.into_dimensionality::<Ix3>();
+    let covariances = covariances.map_err(|_| bad("`covariances` is not (trials, channels, channels)".into()))?;
+    let labels = take("labels")?;
+    let (n, c, d) = covariances.dim();
+    if n == 0 || c == 0 || c != d {
+        return Err(bad(format!("`covariances` has shape ({n}, {c}, {d})")));
+    }
+    if labels.len() != n {
+        return Err(bad(format!("{n} covariances but {} labels", labels.len())));
+    }
+    for (i, m) in covariances.axis_iter(Axis(0)).enumerate() {
+        let scale = m.iter().fold(0.0f64, |s, x| s.max(x.abs()));
+        let symmetric = m.indexed_iter().all(|((a, b), x)| (x - m[(b, a)]).abs() <= 1e-8 * scale);
+        if !(scale.is_finite() && m.iter().all(|x| x.is_finite()) && symmetric) {
+            return Err(bad(format!("covariance {} is not finite and symmetric", i + 1)));
+        }
+    }
+    let label = |x: &f64| if [1.0, 2.0, 3.0, 4.0].contains(x) { Ok(*x as u8) } else { Err(bad(format!("class {x}"))) };
+    let labels = labels.iter().map(label).collect::<Result<_>>()?;
+    Ok(Bundle { covariances, labels })
+}

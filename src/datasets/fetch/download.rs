@@ -1,0 +1,217 @@
+//! One file over HTTP into a `.part` file: resume, retries, limits. What is downloaded is not yet trusted.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use ureq::http::{Response, header};
+use ureq::{Agent, Body};
+
+use super::{Options, Progress, Remote};
+use crate::{Error, Result};
+
+/// Timeouts and retries.
+#[derive(Debug, Clone)]
+pub struct HttpParams {
+    /// To find the host and to connect to it.
+    pub connect: Duration,
+    /// Longest silence while waiting for an answer or for more bytes.
+    pub silence: Duration,
+    /// Attempts after the first, for failures that may pass (a cut connection, a busy server).
+    pub retries: u32,
+    /// Wait before the first retry; doubles each time.
+    pub back_off: Duration,
+}
+
+impl Default for HttpParams {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        HttpParams { connect: seconds(3), silence: seconds(20), retries: 3, back_off: Duration::from_millis(500) }
+    }
+}
+
+/// Hosts that could not be reached in this process: each is tried once, so that a missing network costs seconds, once.
+static UNREACHABLE: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
+
+enum Failure {
+    /// No way to the host: no retry, and not asked again.
+    Unreachable(String),
+    /// Worth another attempt.
+    Passing(String),
+    /// The answer is clear.
+    Final(String),
+}
+
+/// Downloads `remote` into `part`, resuming what is there.
+pub(super) fn download(options: &Options, remote: &Remote, part: &Path) -> Result<()> {
+    let fail = |what: String| Error::Download { url: remote.address.clone(), what };
+    let host = host(&remote.address);
+    if let Some(why) = with_unreachable(|m| m.get(&host).cloned()) {
+        return Err(fail(why));
+    }
+    let http = &options.http;
+    let agent: Agent = Agent::config_builder()
+        .timeout_resolve(Some(http.connect))
+        .timeout_connect(Some(http.connect))
+        .timeout_recv_response(Some(http.silence))
+        .timeout_per_read(Some(http.silence))
+        .http_status_as_error(false)
+        .max_redirects(5)
+        .user_agent("repro (research data download)")
+        .build()
+        .into();
+    let mut wait = http.back_off;
+    let mut attempt = 0;
+    loop {
+        let failure = match one_attempt(&agent, options, remote, part) {
+            Ok(()) => return Ok(()),
+            Err(f) => f,
+        };
+        match failure {
+            Failure::Unreachable(why) => {
+                let why = format!("{host} cannot be reached ({why})");
+                with_unreachable(|m| m.insert(host.clone(), why.clone()));
+                return Err(fail(why));
+            }
+            Failure::Final(why) => {
+                forget(part);
+                return Err(fail(why));
+            }
+            Failure::Passing(why) if attempt == http.retries => {
+                return Err(fail(format!("{why}, after {} attempts", attempt + 1)));
+            }
+            Failure::Passing(_) => std::thread::sleep(wait),
+        }
+        wait *= 2;
+        attempt += 1;
+    }
+}
+
+/// Removes a partial download and its validator.
+pub(super) fn forget(part: &Path) {
+    let _ = std::fs::remove_file(part);
+    let _ = std::fs::remove_file(tag_path(part));
+}
+
+fn one_attempt(agent: &Agent, options: &Options, remote: &Remote, part: &Path) -> std::result::Result<(), Failure> {
+    let have = part.metadata().map(|m| m.len()).unwrap_or(0);
+    // Resume only what the server can confirm to be the same file.
+    let tag = std::fs::read_to_string(tag_path(part)).ok().filter(|_| have > 0);
+    let mut request = agent.get(&remote.address).header(header::ACCEPT_ENCODING, "identity");
+    if let Some(tag) = &tag {
+        request = request.header(header::RANGE, format!("bytes={have}-")).header(header::IF_RANGE, tag.as_str());
+    }
+    let mut response = request.call().map_err(classify)?;
+    let status = response.status().as_u16();
+    let resumed = status == 206 && tag.is_some() && content_range_start(&response) == Some(have);
+    match status {
+        200 => {}
+        206 if resumed => {}
+        206 | 416 => {
+            forget(part);
+            return Err(Failure::Passing(format!("the server answered {status} to a resumed download")));
+        }
+        408 | 429 | 500..=599 => return Err(Failure::Passing(format!("the server answered {status}"))),
+        _ => return Err(Failure::Final(format!("the server answered {status}"))),
+    }
+    let kind = text_header(&response, header::CONTENT_TYPE).unwrap_or_default();
+    if kind.starts_with("text/html") {
+        return Err(Failure::Final("a web page came instead of the file".into()));
+    }
+    let start = if resumed { have } else { 0 };
+    let length = text_header(&response, header::CONTENT_LENGTH).and_then(|l| l.parse::<u64>().ok());
+    let total = length.map(|l| l.saturating_add(start));
+    let too_large = |n: u64| Failure::Final(format!("{n} bytes or more, the limit is {}", remote.max_bytes));
+    if let Some(t) = total.filter(|t| *t > remote.max_bytes) {
+        return Err(too_large(t));
+    }
+    let io = |e: std::io::Error| Failure::Final(format!("{}: {e}", part.display()));
+    let mut file = if resumed {
+        OpenOptions::new().append(true).open(part).map_err(io)?
+    } else {
+        save_tag(part, &response);
+        File::create(part).map_err(io)?
+    };
+    let mut done = start;
+    let mut buffer = vec![0u8; 64 << 10];
+    let mut body = response.body_mut().as_reader();
+    loop {
+        let n = body.read(&mut buffer).map_err(|e| Failure::Passing(format!("cut off at byte {done} ({e})")))?;
+        if n == 0 {
+            break;
+        }
+        if done == 0 && looks_like_html(&buffer[..n]) {
+            return Err(Failure::Final("a web page came instead of the file".into()));
+        }
+        done += n as u64;
+        if done > remote.max_bytes {
+            return Err(too_large(done));
+        }
+        file.write_all(&buffer[..n]).map_err(io)?;
+        if let Some(p) = &options.progress {
+            p(&Progress { file: &remote.file, done, total, note: None });
+        }
+    }
+    match total {
+        Some(t) if t != done => Err(Failure::Passing(format!("cut off at byte {done} of {t}"))),
+        _ => Ok(()),
+    }
+}
+
+fn classify(e: ureq::Error) -> Failure {
+    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    match e {
+        ureq::Error::HostNotFound => Failure::Unreachable("its name is not known here".into()),
+        ureq::Error::ConnectionFailed => Failure::Unreachable("no connection".into()),
+        ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
+            Failure::Unreachable("no connection in time".into())
+        }
+        ureq::Error::Io(e) => match e.kind() {
+            ConnectionRefused | HostUnreachable | NetworkUnreachable => Failure::Unreachable(e.to_string()),
+            _ => Failure::Passing(e.to_string()),
+        },
+        ureq::Error::Timeout(t) => Failure::Passing(format!("silence ({t})")),
+        ureq::Error::Protocol(e) => Failure::Passing(e.to_string()),
+        other => Failure::Final(other.to_string()),
+    }
+}
+
+fn with_unreachable<T>(f: impl FnOnce(&mut HashMap<String, String>) -> T) -> T {
+    let mut guard = UNREACHABLE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    f(guard.get_or_insert_with(HashMap::new))
+}
+
+/// Host and port of an address.
+fn host(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, r)| r);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest).to_string()
+}
+
+fn text_header(response: &Response<Body>, name: header::HeaderName) -> Option<String> {
+    response.headers().get(name)?.to_str().ok().map(str::to_string)
+}
+
+fn content_range_start(response: &Response<Body>) -> Option<u64> {
+    text_header(response, header::CONTENT_RANGE)?.strip_prefix("bytes ")?.split('-').next()?.parse().ok()
+}
+
+fn tag_path(part: &Path) -> PathBuf {
+    part.with_extension("part-tag")
+}
+
+/// Keeps the validator that makes a later resume safe: a strong ETag, else the date of the file.
+fn save_tag(part: &Path, response: &Response<Body>) {
+    let etag = text_header(response, header::ETAG).filter(|t| !t.starts_with("W/"));
+    match etag.or_else(|| text_header(response, header::LAST_MODIFIED)) {
+        Some(tag) => drop(std::fs::write(tag_path(part), tag)),
+        None => drop(std::fs::remove_file(tag_path(part))),
+    }
+}
+
+fn looks_like_html(head: &[u8]) -> bool {
+    let text = head.trim_ascii_start();
+    [&b"<!doctype"[..], b"<html"].iter().any(|m| text.len() >= m.len() && text[..m.len()].eq_ignore_ascii_case(m))
+}
