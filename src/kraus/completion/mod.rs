@@ -1,0 +1,192 @@
+//! Matrix completion as partial trace regression (theorem 5).
+//!
+//! A symmetric n x n matrix, n = p q, is a p x p grid of q x q blocks. Regressing the observed block (i, j) on the matrix unit
+//! E_ij gives a map Phi; its predictions Phi(E_ij) replace what is missing, and only that. One Kraus map makes the
+//! prediction positive semidefinite of rank <= r (it is the Choi matrix of Phi); a deeper stack shares its last map
+//! among all blocks and so can say something about rows that were never seen.
+//!
+//! | depth | [`complete`] (exact) | [`complete_with`] (any solver) |
+//! |---|---|---|
+//! | 1 | masked factorisation M ~ W W^T, products of n x n by n x r | matrix units |
+//! | > 1 | L-BFGS on matrix units | matrix units |
+//!
+//! [`choose`] picks (p, q), rank and depth by validation on held-out observed entries.
+
+mod choose;
+mod factor;
+mod partial;
+mod rescale;
+
+pub use choose::{Choice, HoldOut, candidates, choose};
+pub use partial::{Partial, assemble, blocks};
+
+use crate::descend::descend;
+use crate::error::{Error, FitError};
+use crate::lbfgs::LbfgsParams;
+use crate::map::KrausMap;
+use crate::problem::Problem;
+use crate::solver::{Fit, History, Recorder, Session, Solver, Start};
+use crate::stack::{Architecture, Gamma, Stack};
+use linalg::{Real, eigh, matmul};
+use ndarray::{Array2, ArrayView2};
+use partial::check_grid;
+
+/// The model of a completion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompletionParams {
+    /// Blocks per side.
+    pub p: usize,
+    /// Rows of a block.
+    pub q: usize,
+    /// Kraus rank of each layer.
+    pub rank: usize,
+    /// Sizes between the layers: empty for depth 1, one for depth 2.
+    pub hidden: Vec<usize>,
+    /// Between the layers.
+    pub gamma: Gamma,
+    /// Seed of the start.
+    pub seed: u64,
+    /// Map each predicted block linearly to the range of that block's observed entries, as the released code does.
+    pub rescale: bool,
+}
+
+impl CompletionParams {
+    /// One map of the given rank.
+    pub fn single(p: usize, q: usize, rank: usize) -> Self {
+        Self { p, q, rank, hidden: vec![], gamma: Gamma::None, seed: 0, rescale: false }
+    }
+
+    /// `depth` layers with sizes between p and q in equal steps: (20, 10) at depth 2 goes through 15.
+    pub fn deep(p: usize, q: usize, rank: usize, depth: usize, gamma: Gamma) -> Self {
+        let depth = depth.max(1);
+        let at = |k: usize| (p * (depth - k) + q * k) / depth;
+        Self { hidden: (1..depth).map(at).collect(), gamma, ..Self::single(p, q, rank) }
+    }
+
+    /// Number of layers.
+    pub fn depth(&self) -> usize {
+        self.hidden.len() + 1
+    }
+
+    /// The shape of the stack.
+    pub fn architecture(&self) -> Architecture {
+        let dims: Vec<usize> = [self.p].into_iter().chain(self.hidden.iter().copied()).chain([self.q]).collect();
+        Architecture::deep(&dims, self.rank, self.gamma)
+    }
+}
+
+/// A completed matrix and what is known about it.
+#[derive(Debug, Clone)]
+pub struct Completion {
+    /// Observed entries as they were, predictions elsewhere; symmetric where the input was.
+    pub matrix: Array2<f64>,
+    /// The prediction of every entry, observed ones too.
+    pub prediction: Array2<f64>,
+    /// The fitted stack.
+    pub model: Stack<f64>,
+    /// How the fit went.
+    pub history: History,
+    /// Smallest and largest eigenvalue of `matrix`.
+    pub spectrum: (f64, f64),
+    /// Rows without any observed entry. One map leaves them at its random start; deeper stacks infer them from the others.
+    pub empty_rows: Vec<usize>,
+    /// Rows with fewer observed entries than the rank, which one map does not determine (includes the empty ones).
+    pub weak_rows: Vec<usize>,
+}
+
+impl Completion {
+    /// Whether the completed matrix is positive semidefinite up to rounding. Keeping observed entries can spoil it even
+    /// though the prediction has it.
+    pub fn is_psd(&self) -> bool {
+        self.spectrum.0 >= -1e-10 * self.spectrum.1.abs().max(self.spectrum.0.abs())
+    }
+}
+
+/// Completes with the exact solver: L-BFGS, on the factorisation where one map is asked for.
+///
+/// ```
+/// use kraus::LbfgsParams;
+/// use kraus::completion::{CompletionParams, Partial, complete};
+/// use ndarray::Array2;
+/// let w = Array2::from_shape_fn((6, 1), |(i, _)| 1.0 + i as f64);
+/// let mut m = w.dot(&w.t());
+/// (m[[0, 5]], m[[5, 0]]) = (f64::NAN, f64::NAN);
+/// let partial = Partial::from_nan(m.view()).unwrap();
+/// let done = complete(&partial, &CompletionParams::single(3, 2, 1), &LbfgsParams::default()).unwrap();
+/// assert!((done.matrix[[0, 5]] - 6.0).abs() < 1e-6 && done.is_psd());
+/// ```
+pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParams) -> Result<Completion, FitError> {
+    let checked = solver.check()?;
+    if model.depth() > 1 {
+        return complete_with::<f64>(partial, model, &checked);
+    }
+    check_grid(partial.n(), model.p, model.q)?;
+    let (n, rank) = (partial.n(), model.rank);
+    let mut best: Option<(Vec<f64>, History)> = None;
+    for i in 0..solver.restarts as u64 {
+        let start = factor::factor_of(&KrausMap::glorot(rank, model.q, model.p, model.seed.wrapping_add(i))?);
+        let mut recorder = Recorder::new("lbfgs", solver.stopping);
+        recorder.history.note("depth 1: masked factorisation M ~ W W^T");
+        let mut session = Session { validation: None, watch: None };
+        let objective = |w: &[f64], g: &mut [f64]| factor::loss_gradient(partial, rank, w, g);
+        let limits = (solver.stopping, solver.memory);
+        let start = start.into_raw_vec_and_offset().0;
+        let found = descend::<f64>(start, limits, &mut recorder, &mut session, |_| None, objective)?;
+        let last = |h: &History| h.loss.last().copied().unwrap_or(f64::INFINITY);
+        if best.as_ref().is_none_or(|(_, h)| last(&recorder.history) < last(h)) {
+            best = Some((found, recorder.history));
+        }
+        // An exact fit cannot be improved by another start.
+        let exact = partial.values().iter().map(|v| v * v).sum::<f64>() / (n * n) as f64 * 1e-20;
+        if best.as_ref().is_some_and(|(_, h)| last(h) <= exact) {
+            break;
+        }
+    }
+    // `check` refuses zero restarts.
+    let (w, history) = best.ok_or(FitError::Input(Error::RankZero))?;
+    let w = ArrayView2::from_shape((n, rank), &w).expect("n r parameters were minimised");
+    let map = KrausMap::new(factor::operators_of(w, model.p, model.q))?;
+    finish(partial, model, matmul(w, w.t()), map.into(), history)
+}
+
+/// Completes with any solver on matrix units, in its precision: minibatches of blocks with Adam, say.
+pub fn complete_with<T: Real>(
+    partial: &Partial,
+    model: &CompletionParams,
+    solver: &dyn Solver<T>,
+) -> Result<Completion, FitError> {
+    check_grid(partial.n(), model.p, model.q)?;
+    let (p, q) = (model.p, model.q);
+    let all: Vec<(usize, usize)> = (0..p).flat_map(|i| (0..p).map(move |j| (i, j))).collect();
+    let mask = blocks(partial.mask(), q, &all);
+    let seen = |at: &(usize, (usize, usize))| mask.index_axis(ndarray::Axis(0), at.0).iter().any(|m| *m == 1.0);
+    let pairs: Vec<(usize, usize)> = all.iter().copied().enumerate().filter(seen).map(|(_, pair)| pair).collect();
+    let targets = blocks(partial.values(), q, &pairs).mapv(T::of);
+    let mask = blocks(partial.mask(), q, &pairs).mapv(T::of);
+    let problem = Problem::units(p, pairs, targets.view())?.with_mask(mask.view())?;
+    let start = Start::Random { arch: model.architecture(), seed: model.seed };
+    let Fit { model: stack, history } = solver.fit(&problem, start)?;
+    let prediction = assemble(stack.apply_units(&all)?.mapv(|v| v.as_f64()).view(), p, &all);
+    let prediction = linalg::symmetrise(prediction.view());
+    let layers = stack.layers.into_iter().map(|l| KrausMap::new(l.into_ops().mapv(|v| v.as_f64())));
+    let stack = Stack::new(layers.collect::<Result<_, _>>()?, stack.gamma)?;
+    finish(partial, model, prediction, stack, history)
+}
+
+fn finish(
+    partial: &Partial,
+    params: &CompletionParams,
+    mut prediction: Array2<f64>,
+    model: Stack<f64>,
+    history: History,
+) -> Result<Completion, FitError> {
+    if params.rescale {
+        rescale::rescale(partial, params.q, &mut prediction);
+    }
+    let matrix = partial.filled(prediction.view());
+    let values = eigh(matrix.view())?.values;
+    // n >= 1: `Partial` refuses empty matrices.
+    let spectrum = (values[0], values[values.len() - 1]);
+    let (empty_rows, weak_rows) = (partial.empty_rows(), partial.sparse_rows(params.rank));
+    Ok(Completion { matrix, prediction, model, history, spectrum, empty_rows, weak_rows })
+}

@@ -1,0 +1,143 @@
+//! A symmetric matrix of which only some entries are observed, and its view as a p x p grid of q x q blocks.
+
+use crate::error::{Error, Result};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
+
+/// A symmetric n x n matrix with missing entries.
+///
+/// ```
+/// use kraus::completion::Partial;
+/// use ndarray::array;
+/// let nan = f64::NAN;
+/// let m = Partial::from_nan(array![[1.0, nan, 2.0], [nan, nan, nan], [2.0, nan, 4.0]].view()).unwrap();
+/// assert_eq!(m.observed(), 4);
+/// assert_eq!(m.empty_rows(), vec![1]);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Partial {
+    values: Array2<f64>,
+    mask: Array2<f64>,
+}
+
+impl Partial {
+    /// From a matrix and a 0/1 mask of the same shape (1 = observed). Values at zeros are ignored and may be NaN.
+    ///
+    /// An entry observed on one side of the diagonal only counts as observed on both. Two observed mirror entries that
+    /// differ by more than rounding are refused.
+    pub fn new(matrix: ArrayView2<'_, f64>, mask: ArrayView2<'_, f64>) -> Result<Self> {
+        let n = matrix.nrows();
+        if n == 0 {
+            return Err(Error::Empty { what: "matrix", shape: matrix.shape().to_vec() });
+        }
+        for (what, got) in [("matrix", matrix.shape()), ("mask", mask.shape())] {
+            if got != [n, n] {
+                return Err(Error::Shape { what, expected: vec![n, n], got: got.to_vec() });
+            }
+        }
+        if let Some(((index, _), &value)) = mask.indexed_iter().find(|(_, m)| **m != 0.0 && **m != 1.0) {
+            return Err(Error::Mask { index, value });
+        }
+        let scale = matrix.iter().zip(mask).filter(|(_, m)| **m == 1.0).fold(0.0f64, |s, (v, _)| s.max(v.abs()));
+        let (mut values, mut both) = (Array2::zeros((n, n)), Array2::zeros((n, n)));
+        for ((i, j), &m) in mask.indexed_iter().filter(|(_, m)| **m == 1.0) {
+            let v = matrix[[i, j]];
+            if !v.is_finite() {
+                return Err(Error::NotFinite { what: "matrix", index: i });
+            }
+            if mask[[j, i]] == 1.0 && (v - matrix[[j, i]]).abs() > 1e-10 * scale {
+                return Err(Error::NotSymmetric { what: "matrix", index: i });
+            }
+            values[[i, j]] = v;
+            both[[i, j]] = m;
+            if mask[[j, i]] == 0.0 {
+                values[[j, i]] = v;
+                both[[j, i]] = 1.0;
+            }
+        }
+        if both.iter().all(|m| *m == 0.0) {
+            return Err(Error::Empty { what: "set of observed entries", shape: vec![n, n] });
+        }
+        Ok(Self { values, mask: both })
+    }
+
+    /// From a matrix in which NaN marks what is missing.
+    pub fn from_nan(matrix: ArrayView2<'_, f64>) -> Result<Self> {
+        Self::new(matrix, matrix.mapv(|v| if v.is_nan() { 0.0 } else { 1.0 }).view())
+    }
+
+    /// Rows n.
+    pub fn n(&self) -> usize {
+        self.values.nrows()
+    }
+
+    /// The observed values, 0 where missing.
+    pub fn values(&self) -> ArrayView2<'_, f64> {
+        self.values.view()
+    }
+
+    /// 1 where observed, symmetric.
+    pub fn mask(&self) -> ArrayView2<'_, f64> {
+        self.mask.view()
+    }
+
+    /// Number of observed entries.
+    pub fn observed(&self) -> usize {
+        self.mask.iter().filter(|m| **m == 1.0).count()
+    }
+
+    /// Rows without any observed entry.
+    pub fn empty_rows(&self) -> Vec<usize> {
+        self.sparse_rows(1)
+    }
+
+    /// Rows with fewer than `count` observed entries.
+    pub fn sparse_rows(&self, count: usize) -> Vec<usize> {
+        let seen = |i: &usize| self.mask.row(*i).iter().filter(|m| **m == 1.0).count();
+        (0..self.n()).filter(|i| seen(i) < count).collect()
+    }
+
+    /// Without the entries where `hidden` is 1 (and their mirror images): for validation.
+    pub fn without(&self, hidden: ArrayView2<'_, f64>) -> Result<Self> {
+        let mask = Array2::from_shape_fn(self.mask.dim(), |(i, j)| {
+            if hidden[[i, j]] == 1.0 || hidden[[j, i]] == 1.0 { 0.0 } else { self.mask[[i, j]] }
+        });
+        Self::new(self.values.view(), mask.view())
+    }
+
+    /// The prediction where missing, the observed values elsewhere, untouched to the bit.
+    pub fn filled(&self, prediction: ArrayView2<'_, f64>) -> Array2<f64> {
+        Array2::from_shape_fn(
+            self.values.dim(),
+            |at| {
+                if self.mask[at] == 1.0 { self.values[at] } else { prediction[at] }
+            },
+        )
+    }
+}
+
+/// Refuses sizes that do not cut an n x n matrix into a p x p grid of q x q blocks.
+pub(crate) fn check_grid(n: usize, p: usize, q: usize) -> Result<()> {
+    if p.checked_mul(q) == Some(n) && n > 0 {
+        return Ok(());
+    }
+    Err(Error::Shape { what: "grid: p blocks of q rows must make n", expected: vec![n], got: vec![p, q] })
+}
+
+/// The blocks of an n x n matrix, n = p q, for a list of pairs (i, j): (pairs, q, q).
+pub fn blocks(m: ArrayView2<'_, f64>, q: usize, pairs: &[(usize, usize)]) -> Array3<f64> {
+    let mut out = Array3::zeros((pairs.len(), q, q));
+    for (mut block, &(i, j)) in out.outer_iter_mut().zip(pairs) {
+        block.assign(&m.slice(s![i * q..(i + 1) * q, j * q..(j + 1) * q]));
+    }
+    out
+}
+
+/// The inverse of [`blocks`] for all p^2 pairs: puts blocks (pairs, q, q) into an n x n matrix.
+pub fn assemble(blocks: ArrayView3<'_, f64>, p: usize, pairs: &[(usize, usize)]) -> Array2<f64> {
+    let q = blocks.len_of(Axis(1));
+    let mut out = Array2::zeros((p * q, p * q));
+    for (block, &(i, j)) in blocks.outer_iter().zip(pairs) {
+        out.slice_mut(s![i * q..(i + 1) * q, j * q..(j + 1) * q]).assign(&block);
+    }
+    out
+}
