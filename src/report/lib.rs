@@ -1,1 +1,73 @@
 //! Result tables and pictures: one plotting style, tables in four formats, claims, the report page.
+//!
+//! Nothing here trains or reads the network: plain numbers in, files out, and the same bytes every time.
+//!
+//! | want | take |
+//! |---|---|
+//! | rows of results, grouped and summarised | [`results::Results`], [`aggregate::Summary`] |
+//! | a table in Markdown, CSV, LaTeX, HTML | [`table::Table`] |
+//! | a figure as SVG and PNG | [`figure::Figure`], ready made ones in [`figures`] |
+//! | the paper's claims and their verdicts | [`claims`] |
+//! | the page that tells the whole story | [`page::ReportPage`] |
+//! | a curve in the terminal | [`term::plot`] |
+//!
+//! From a thousand rows to a table and a figure:
+//!
+//! ```
+//! use report::{results::Results, table::{Best, Spec, Table}, figures::{RankCurve, RankPanel, error_against_rank}, source::Source};
+//! # fn main() -> Result<(), report::Error> {
+//! let rows = Results::from_csv("model,rank,seed,mse\nptr,1,0,3.0\nptr,1,1,5.0\nptr,5,0,1e-9\nptr,5,1,3e-9\n")?;
+//! let summary = rows.aggregate(&["model", "rank"], "mse")?;
+//! let table = Table::new("t", "Error by rank", Source::Generated, &summary,
+//!     &[Spec::text("rank", "rank"), Spec::mean_sd("MSE", "mean", "sd", Best::Smallest)])?;
+//! assert!(table.markdown().contains("**(2.0 ± 1.4)×10⁻⁹**"));
+//!
+//! let (_, curve) = &rows.curves(&["model"], "rank", "mse")?[0];
+//! let curve = RankCurve {
+//!     samples: 100, true_rank: 5,
+//!     rank: curve.iter().map(|p| p.0).collect(),
+//!     mse: curve.iter().map(|p| p.1.mean).collect(),
+//!     band: Some((curve.iter().map(|p| p.1.min).collect(), curve.iter().map(|p| p.1.max).collect())),
+//! };
+//! let figure = error_against_rank("figure2", "Error against rank",
+//!     &[RankPanel { title: "20 → 10".into(), curves: vec![curve] }], Source::Generated);
+//! assert!(figure.svg()?.starts_with("<svg"));
+//! # Ok(()) }
+//! ```
+//!
+//! A figure goes through three steps: description ([`figure`]) → drawing in points ([`scene`]) → SVG or PNG ([`paint`], on
+//! plotters' backends). Text is measured and drawn from an embedded font ([`font`]), so the drawing step knows every text box and
+//! tests can ask whether any two overlap.
+
+pub mod aggregate;
+pub mod axis;
+mod bars;
+pub mod claims;
+pub mod error;
+pub mod escape;
+pub mod figure;
+pub mod figures;
+pub mod font;
+mod heat;
+mod layout;
+mod legend;
+pub mod number;
+pub mod page;
+mod page_parts;
+pub mod paint;
+pub mod png;
+pub mod results;
+pub mod scene;
+pub mod source;
+pub mod style;
+pub mod svg;
+pub mod table;
+mod table_formats;
+pub mod term;
+mod xy;
+
+pub use error::Error;
+pub use figure::Figure;
+pub use results::Results;
+pub use source::Source;
+pub use table::Table;

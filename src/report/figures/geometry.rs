@@ -1,0 +1,100 @@
+//! Brain-computer interface: the covariances in the plane before and after mapping, the transport plan, accuracies as bars.
+
+use ndarray::Array2;
+
+use super::matrices::plan_colors;
+use crate::axis::Axis;
+use crate::figure::{Bars, Content, Figure, Heat, Key, Look, Panel, Points, Source, Xy};
+use crate::style::{Marker, PALETTE, SOFT, Stroke, Width};
+
+/// Points of one embedding: coordinates, class and session of each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cloud {
+    /// First two principal axes in the tangent space.
+    pub at: Vec<(f64, f64)>,
+    /// Index into the class names.
+    pub class: Vec<usize>,
+    /// Index into the session names.
+    pub session: Vec<usize>,
+}
+
+/// Covariances before and after mapping; colour is the class, marker the session.
+pub fn embedding(
+    id: &str,
+    title: &str,
+    panels: &[(String, Cloud)],
+    classes: &[&str],
+    sessions: &[&str],
+    source: Source,
+) -> Figure {
+    const SHAPES: [Marker; 4] = [Marker::Disc, Marker::Triangle, Marker::Square, Marker::Cross];
+    let look = |class: usize, session: usize| Stroke {
+        color: PALETTE[class % PALETTE.len()],
+        dash: 0,
+        marker: Some(SHAPES[session % SHAPES.len()]),
+        width: 1.0,
+    };
+    let made = panels
+        .iter()
+        .map(|(title, cloud)| {
+            let mut xy = Xy::new(Axis::linear("first principal axis"), Axis::linear("second principal axis"));
+            // Sessions interleaved point by point, so that none hides the other.
+            for i in 0..cloud.at.len().min(cloud.class.len()).min(cloud.session.len()) {
+                let stroke = look(cloud.class[i], cloud.session[i]);
+                match xy.points.iter_mut().find(|p| p.stroke == stroke) {
+                    Some(p) => p.at.push(cloud.at[i]),
+                    None => xy.points.push(Points { name: String::new(), at: vec![cloud.at[i]], stroke }),
+                }
+            }
+            Panel { title: title.clone(), content: Content::Xy(xy) }
+        })
+        .collect();
+    let width = if panels.len() > 1 { Width::TwoColumns } else { Width::OneColumn };
+    let mut f = Figure::panels(id, title, source, width, panels.len().clamp(1, 3), 150.0, made);
+    let mut keys: Vec<Key> = classes
+        .iter()
+        .enumerate()
+        .map(|(i, c)| Key { name: c.to_string(), look: Look::Box(PALETTE[i % PALETTE.len()]) })
+        .collect();
+    keys.extend(
+        sessions
+            .iter()
+            .enumerate()
+            .map(|(i, s)| Key { name: s.to_string(), look: Look::Point(Stroke { color: SOFT, ..look(0, i) }) }),
+    );
+    f.legend = Some(keys);
+    f.words(
+        "Covariance matrices in the tangent space, first two principal axes; colour is the class, marker the session.",
+        "",
+    )
+}
+
+/// A transport plan: rows are source trials, columns target trials, both sorted by class by the caller.
+pub fn plan(id: &str, title: &str, weights: &Array2<f64>, source: Source) -> Figure {
+    let largest = weights.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
+    // Below the scale's lower end there is nothing to see; zero is shown as the lowest colour, not as missing.
+    let data = weights.mapv(|v| if v.is_nan() { v } else { v.max(largest * 1e-3) });
+    let heat = Heat { data, block: None, x_label: "trials of session E".into(), y_label: "trials of session T".into() };
+    let panel = Panel { title: String::new(), content: Content::Heat(heat) };
+    let mut f = Figure::panels(id, title, source, Width::OneColumn, 1, 150.0, vec![panel]);
+    f.colors = Some(plan_colors(largest));
+    f.words("Transport plan between the trials of the two sessions as a heat map on a logarithmic scale.", "")
+}
+
+/// Accuracies per subject as groups of bars; `series` holds name, value and deviation per subject.
+pub fn adaptation_bars(
+    id: &str,
+    title: &str,
+    subjects: &[String],
+    series: &[(String, Vec<f64>, Vec<f64>)],
+    source: Source,
+) -> Figure {
+    let bars = Bars {
+        categories: subjects.to_vec(),
+        series: series.to_vec(),
+        y: Axis::linear("accuracy (%)").between(0.0, 100.0),
+    };
+    let panel = Panel { title: String::new(), content: Content::Bars(bars) };
+    Figure::panels(id, title, source, Width::OneColumn, 1, 110.0, vec![panel])
+        .words("Accuracy per subject without adaptation, with full adaptation and with out-of-sample adaptation.", "")
+}

@@ -1,0 +1,13 @@
+//! The paper's figures on plain inputs: numbers in, [`Figure`](crate::figure::Figure) out. No knowledge of stages or files.
+
+mod curves;
+mod dag;
+mod geometry;
+mod matrices;
+mod partial_trace;
+
+pub use curves::{Curve, CurvePanel, RankCurve, RankPanel, bound, error_against_rank, missing_level};
+pub use dag::{DagNode, dag};
+pub use geometry::{Cloud, adaptation_bars, embedding, plan};
+pub use matrices::{completion, plan_colors};
+pub use partial_trace::partial_trace;

@@ -1,0 +1,99 @@
+//! Claims: the paper's file reads, every metric is documented, verdicts follow the numbers, and a broken one is found.
+
+use report::claims::*;
+use report::source::Source;
+
+fn metric(value: f64, source: Source) -> Metric {
+    Metric { value, sd: None, source }
+}
+
+fn documented() -> Vec<&'static str> {
+    METRICS.lines().filter_map(|l| l.split_once(": ")).map(|l| l.0).collect()
+}
+
+#[test]
+fn the_papers_claims_read_and_name_documented_metrics() {
+    let claims = read(PAPER).unwrap();
+    assert!(claims.len() >= 15);
+    let known = documented();
+    for c in &claims {
+        for m in c.decided_by.metrics() {
+            assert!(known.contains(&m), "claim `{}` reads `{m}`, which metrics.txt does not describe", c.id);
+        }
+    }
+    assert!(claims.iter().filter(|c| c.required).count() >= 5);
+}
+
+#[test]
+fn verdicts_follow_the_numbers() {
+    let claims = read(PAPER).unwrap();
+    let c = claims.iter().find(|c| c.id == "ptr-beats-multivariate").unwrap();
+    let mut m = Metrics::new();
+    assert_eq!(judge(c, &m).verdict, Verdict::NotDecided);
+    assert!(judge(c, &m).because.contains("is missing"));
+    m.insert("table2-noise.ptr-exact.mse".into(), metric(2.0e-5, Source::Generated));
+    m.insert("table2-noise.multivariate.mse".into(), metric(2.4e-4, Source::Generated));
+    let j = judge(c, &m);
+    assert_eq!(j.verdict, Verdict::Reproduced);
+    assert_eq!(j.because, "table2-noise.ptr-exact.mse = 2.00×10⁻⁵ < 0.5 × table2-noise.multivariate.mse = 2.40×10⁻⁴");
+    assert!(!broken(&[j]));
+    // The result file edited by hand.
+    m.insert("table2-noise.ptr-exact.mse".into(), metric(1.0, Source::Generated));
+    let all = judge_all(&claims, &m);
+    let j = all.iter().find(|j| j.claim.id == c.id).unwrap();
+    assert_eq!(j.verdict, Verdict::NotReproduced);
+    assert!(broken(&all));
+    assert!(print(&all).contains("✗ ptr-beats-multivariate: not reproduced (section 3.1.1, table 2, required)"));
+    // NaN decides nothing.
+    m.insert("table2-noise.ptr-exact.mse".into(), metric(f64::NAN, Source::Generated));
+    assert_eq!(judge(c, &m).verdict, Verdict::NotDecided);
+    // Verdicts survive a file.
+    let json = serde_json::to_string(&all).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Judged>>(&json).unwrap(), all);
+}
+
+#[test]
+fn simulated_recordings_cannot_decide_a_claim_about_real_ones() {
+    let claims = read(PAPER).unwrap();
+    let c = claims.iter().find(|c| c.id == "adaptation-helps").unwrap();
+    for (source, want) in [(Source::Simulated, Verdict::NotDecided), (Source::Real("2a".into()), Verdict::Reproduced)] {
+        let mut m = Metrics::new();
+        for name in documented().iter().filter(|n| n.starts_with("table3.")) {
+            m.insert(name.to_string(), metric(if name.ends_with("noadapt") { 60.0 } else { 70.0 }, source.clone()));
+        }
+        assert_eq!(judge(c, &m).verdict, want);
+    }
+}
+
+#[test]
+fn count_rules_wait_only_as_long_as_needed() {
+    let less = |l: &str, r: &str| Rule::LessThan { left: l.into(), right: r.into(), factor: 1.0 };
+    let rule = Rule::CountAtLeast { count: 1, of: vec![less("a", "b"), less("a", "missing")] };
+    let claim = Claim {
+        id: "x".into(),
+        text: "x".into(),
+        place: "".into(),
+        required: true,
+        needs_real: false,
+        decided_by: rule,
+        remark: "".into(),
+    };
+    let mut m = Metrics::new();
+    m.insert("a".into(), metric(1.0, Source::Generated));
+    m.insert("b".into(), metric(2.0, Source::Generated));
+    assert_eq!(judge(&claim, &m).verdict, Verdict::Reproduced);
+    m.insert("b".into(), metric(0.5, Source::Generated));
+    assert_eq!(judge(&claim, &m).verdict, Verdict::NotDecided);
+    m.insert("missing".into(), metric(0.5, Source::Generated));
+    assert_eq!(judge(&claim, &m).verdict, Verdict::NotReproduced);
+}
+
+#[test]
+fn bad_claims_files_are_refused_with_the_claim_named() {
+    let one = r#"{"id":"a","text":"t","place":"p","required":true,"decided_by":RULE}"#;
+    let with = |rule: &str| read(&format!("[{}]", one.replace("RULE", rule))).unwrap_err().to_string();
+    assert!(with(r#"{"rule":"count_at_least","count":3,"of":[]}"#).contains("claim `a`"));
+    assert!(with(r#"{"rule":"less_then","left":"a","right":"b"}"#).contains("less_then"));
+    let ok = one.replace("RULE", r#"{"rule":"between","metric":"m","low":0,"high":1}"#);
+    assert!(read(&format!("[{ok},{ok}]")).unwrap_err().to_string().contains("two claims"));
+}

@@ -1,0 +1,228 @@
+//! Made-up inputs with the shape of the paper's results, shared by the tests.
+#![allow(dead_code)]
+
+use ndarray::Array2;
+use report::axis::Axis;
+use report::figure::{Figure, Source};
+use report::figures::*;
+
+pub fn noise(i: usize) -> f64 {
+    // A fixed scramble in [0, 1): tests need variety, not randomness.
+    let x = (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (x >> 11) as f64 / (1u64 << 53) as f64
+}
+
+pub fn matrix(n: usize) -> Array2<f64> {
+    Array2::from_shape_fn((n, n), |(i, j)| {
+        let d = (i as f64 - j as f64).abs();
+        (-d / 6.0).exp() * 3.0 + noise(i.min(j) * 97 + i.max(j)) - 0.4
+    })
+}
+
+fn rank_panel(title: &str, floor: f64) -> RankPanel {
+    let ranks: Vec<f64> = [1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100].map(f64::from).to_vec();
+    let mut curves = vec![];
+    for (k, l) in [100usize, 1000, 10000].into_iter().enumerate() {
+        for t in [5usize, 20] {
+            let y: Vec<f64> = ranks
+                .iter()
+                .map(|r| {
+                    let below = 800.0 / r;
+                    if *r < t as f64 { below } else { below * floor.powi(k as i32) * 0.3 }
+                })
+                .collect();
+            let band = (y.iter().map(|v| v * 0.6).collect(), y.iter().map(|v| v * 1.7).collect());
+            curves.push(RankCurve { samples: l, true_rank: t, rank: ranks.clone(), mse: y, band: Some(band) });
+        }
+    }
+    RankPanel { title: title.into(), curves }
+}
+
+fn levels(names: &[&str], seed: usize, from: f64, slope: f64) -> Vec<Curve> {
+    let x: Vec<f64> = (1..10).map(|i| f64::from(i) * 10.0).collect();
+    names
+        .iter()
+        .enumerate()
+        .map(|(k, n)| {
+            let y: Vec<f64> = x
+                .iter()
+                .enumerate()
+                .map(|(i, v)| from + slope * v * (1.0 + k as f64) * 0.3 + noise(seed + i * 7 + k))
+                .collect();
+            let sd: Vec<f64> = x.iter().map(|v| 0.5 + v / 60.0).collect();
+            Curve::with_sd(*n, x.clone(), y, &sd)
+        })
+        .collect()
+}
+
+pub fn all() -> Vec<Figure> {
+    let full = matrix(28);
+    let holes = Array2::from_shape_fn((28, 28), |(i, j)| {
+        if noise((i / 4).min(j / 4) * 31 + (i / 4).max(j / 4)) < 0.3 { f64::NAN } else { full[[i, j]] }
+    });
+    let mfeat = Source::Embedded("Multiple Features, 200 digits".into());
+    let named = |names: &[&str]| {
+        names
+            .iter()
+            .map(|n| (n.to_string(), if n.contains("missing") { holes.clone() } else { full.clone() }))
+            .collect::<Vec<_>>()
+    };
+    let rank: Vec<f64> = (1..=40).map(f64::from).collect();
+    let cloud = |shift: f64| Cloud {
+        at: (0..240)
+            .map(|i| {
+                (
+                    noise(i) * 2.0 + (i % 4) as f64 + shift * (i / 120) as f64,
+                    noise(i + 999) * 3.0 - shift * (i / 120) as f64,
+                )
+            })
+            .collect(),
+        class: (0..240).map(|i| i % 4).collect(),
+        session: (0..240).map(|i| i / 120).collect(),
+    };
+    let plan_matrix = Array2::from_shape_fn((90, 100), |(i, j)| {
+        let d = i as f64 / 90.0 - j as f64 / 100.0;
+        (-80.0 * d * d).exp() * noise(i * 101 + j) / 90.0
+    });
+    let curve = |title: &str, y: &str, names: &[&str], a: f64, b: f64| CurvePanel {
+        title: title.into(),
+        y: Axis::linear(y),
+        curves: levels(names, 3, a, b),
+    };
+    let mut level7 = vec![
+        curve(
+            "methods",
+            "SVM accuracy (%)",
+            &["PTR", "trace regression", "CVKT", "mean imputation", "zero imputation", "full kernels"],
+            98.0,
+            -0.3,
+        ),
+        curve(
+            "by depth",
+            "SVM accuracy (%)",
+            &["(20,10), depth 1", "(20,10), depth 2", "(10,20), depth 1", "(10,20), depth 2"],
+            98.0,
+            -0.2,
+        ),
+        curve("by rank", "SVM accuracy (%)", &["rank 50", "rank 100", "rank 200"], 98.0, -0.2),
+        curve("by sample order", "SVM accuracy (%)", &["by class (leaks labels)", "shuffled", "seriated"], 98.0, -0.4),
+    ];
+    level7.iter_mut().for_each(|p| p.y = p.y.clone().between(0.0, 100.0));
+    let subjects: Vec<String> = [1, 3, 7, 8, 9].iter().map(|s| format!("subject {s}")).collect();
+    let series = ["NoAdapt", "FullAdapt", "OoSAdapt"].iter().enumerate().map(|(k, n)| {
+        (
+            n.to_string(),
+            (0..5).map(|i| 55.0 + 20.0 * noise(i + k * 10)).collect(),
+            vec![if k == 2 { 2.5 } else { f64::NAN }; 5],
+        )
+    });
+    let node = |name: &str, inputs: &[&str], units, cached, seconds| DagNode {
+        name: name.into(),
+        inputs: inputs.iter().map(|s| s.to_string()).collect(),
+        units,
+        cached,
+        seconds,
+    };
+    let nodes = vec![
+        node("simulate", &[], 24, 24, 0.0),
+        node("fetch-mfeat", &[], 1, 0, 0.3),
+        node("simulate-eeg", &[], 10, 0, 11.2),
+        node("train", &["simulate"], 480, 12, 95.0),
+        node("baselines", &["simulate"], 120, 0, 61.0),
+        node("kernels", &["fetch-mfeat"], 6, 0, 1.1),
+        node("masks", &["kernels"], 9, 0, 0.2),
+        node("complete", &["masks", "kernels"], 324, 0, 140.0),
+        node("covariances", &["simulate-eeg"], 10, 0, 3.0),
+        node("transport", &["covariances"], 5, 0, 4.0),
+        node("evaluate-regression", &["train", "baselines"], 1, 0, 1.0),
+        node("evaluate-kernels", &["complete"], 1, 0, 9.0),
+        node("evaluate-bci", &["transport"], 50, 0, 31.0),
+        node("figure2", &["evaluate-regression"], 1, 0, 0.2),
+        node("table2", &["evaluate-regression"], 1, 0, 0.1),
+        node("figure7", &["evaluate-kernels"], 1, 0, 0.2),
+        node("table3", &["evaluate-bci"], 1, 0, 0.1),
+    ];
+    vec![
+        partial_trace(&matrix(12), 4),
+        error_against_rank(
+            "figure2",
+            "Test error against the model’s Kraus rank",
+            &[rank_panel("20×20 → 10×10, Adam", 1e-4), rank_panel("100×100 → 40×40, exact solver", 1e-9)],
+            Source::Generated,
+        ),
+        completion(
+            "figure3",
+            "Block completion, 28 × 28, p = 7, q = 4",
+            &named(&["target", "missing blocks", "rank 1", "rank 5", "rank 30", "rank 100"]),
+            3,
+            Some(4),
+            Source::Generated,
+        ),
+        completion(
+            "figure4",
+            "35 % of the entries missing",
+            &named(&["target", "target with missing entries", "depth 1", "depth 2"]),
+            2,
+            None,
+            Source::Generated,
+        ),
+        missing_level(
+            "figure6",
+            "Sum of completion errors over the six views",
+            &[
+                curve(
+                    "blocks and depth",
+                    "sum of Frobenius errors",
+                    &[
+                        "(20,10), depth 1",
+                        "(20,10), depth 2",
+                        "(10,20), depth 1",
+                        "(10,20), depth 2",
+                        "(200,1), depth 1",
+                        "(200,1), depth 2",
+                    ],
+                    10.0,
+                    1.0,
+                ),
+                curve(
+                    "sample order, (10,20), depth 2",
+                    "sum of Frobenius errors",
+                    &["by class", "shuffled", "seriated"],
+                    10.0,
+                    1.0,
+                ),
+            ],
+            2,
+            mfeat.clone(),
+        ),
+        missing_level("figure7", "SVM accuracy on completed kernels", &level7, 2, mfeat),
+        bound(
+            &rank,
+            &rank.iter().map(|r| if *r < 5.0 { 50.0 / r } else { 1e-3 }).collect::<Vec<_>>(),
+            &rank.iter().map(|r| 2e-3 * r).collect::<Vec<_>>(),
+            &rank.iter().map(|r| 5.0 * r.sqrt()).collect::<Vec<_>>(),
+            Source::Generated,
+        ),
+        embedding(
+            "embedding",
+            "Covariances of subject 9 before and after mapping",
+            &[
+                ("before".into(), cloud(3.0)),
+                ("after transport".into(), cloud(0.5)),
+                ("after the learned map".into(), cloud(0.8)),
+            ],
+            &["left hand", "right hand", "feet", "tongue"],
+            &["session T", "session E"],
+            Source::Simulated,
+        ),
+        plan("plan", "Transport plan, subject 9", &plan_matrix, Source::Simulated),
+        adaptation_bars(
+            "table3-bars",
+            "Accuracy of MDM on session E",
+            &subjects,
+            &series.collect::<Vec<_>>(),
+            Source::Simulated,
+        ),
+        dag(&nodes),
+    ]
+}
