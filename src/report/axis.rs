@@ -74,8 +74,9 @@ impl Ruler {
         match axis.range {
             Some((a, b)) if usable(&a) && usable(&b) && a < b => (low, high) = (a, b),
             _ if log => {
-                // At least a factor of two, and a little air at both ends.
-                let air = ((high / low).log10() * 0.05).max(0.08);
+                // A little air at both ends, and at least 0.4 decades in all, so that 1, 2 or 5 is in sight.
+                let span = (high / low).log10();
+                let air = (span * 0.05).max(0.03).max(0.2 - span / 2.0);
                 (low, high) = (low * 10f64.powf(-air), high * 10f64.powf(air));
             }
             _ => {
@@ -229,8 +230,8 @@ mod tests {
     #[test]
     fn log_ticks_are_powers_and_skip_evenly() {
         let r = Ruler::fit(&Axis::log("y"), [1e-24, 5e3].into_iter(), 6);
-        assert_eq!(labels(&r), ["10⁻²⁵", "10⁻²⁰", "10⁻¹⁵", "10⁻¹⁰", "10⁻⁵", "10⁰"]);
-        let r = Ruler::fit(&Axis::log("y"), [2.0, 9.0].into_iter(), 6);
+        assert_eq!(labels(&r), ["10⁻²⁵", "10⁻²⁰", "10⁻¹⁵", "10⁻¹⁰", "10⁻⁵", "10⁰", "10⁵"]);
+        let r = Ruler::fit(&Axis::log("y"), [2.0, 11.0].into_iter(), 6);
         assert_eq!(labels(&r), ["2", "5", "10"]);
     }
 

@@ -191,8 +191,9 @@ impl ReportPage {
             return;
         }
         heading(out, "claims", "Claims of the paper");
-        region(out, "Claims and verdicts");
-        out.push_str("<table class=\"claims\">\n<caption>Each verdict is computed from the numbers beside it.</caption>\n<thead><tr><th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th><th scope=\"col\">Numbers</th></tr></thead>\n<tbody>\n");
+        out.push_str(
+            "<p class=\"meta\">Each verdict is computed from the numbers beside it.</p>\n<ul class=\"claims\">\n",
+        );
         for j in &self.claims {
             let sign = match j.verdict {
                 Verdict::Reproduced => "✓",
@@ -200,17 +201,23 @@ impl ReportPage {
                 Verdict::NotDecided => "?",
             };
             let must = if j.claim.required { "; required" } else { "" };
+            // Composed rules give a list of comparisons: one line each.
+            let numbers = xml(&j.because).replace("; ", "<br/>").replace(" needed: ", " needed:<br/>");
             let remark = if j.claim.remark.is_empty() {
                 String::new()
             } else {
-                format!("<br/><span class=\"meta\">{}</span>", xml(&j.claim.remark))
+                format!("<p class=\"meta\">{}</p>", xml(&j.claim.remark))
             };
             out.push_str(&format!(
-                "<tr id=\"claim-{}\"><th scope=\"row\">{}<br/><span class=\"meta\">{}{must}</span></th><td class=\"verdict {}\"><span aria-hidden=\"true\">{sign} </span>{}</td><td>{}{remark}</td></tr>\n",
-                xml(&j.claim.id), xml(&j.claim.text), xml(&j.claim.place), class(j.verdict), j.verdict, xml(&j.because)
+                "<li id=\"claim-{}\"><div><p>{}</p><p class=\"meta\">{}{must}</p></div>\n<p class=\"verdict {}\"><span aria-hidden=\"true\">{sign} </span>{}</p>\n<div><p class=\"numbers\">{numbers}</p>{remark}</div></li>\n",
+                xml(&j.claim.id),
+                xml(&j.claim.text),
+                xml(&j.claim.place),
+                class(j.verdict),
+                j.verdict
             ));
         }
-        out.push_str("</tbody>\n</table>\n</div>\n");
+        out.push_str("</ul>\n");
     }
 }
 
@@ -289,12 +296,12 @@ fn figure_block(out: &mut String, f: &PageFigure) -> Result<(), Error> {
 }
 
 fn table_block(out: &mut String, t: &PageTable) {
-    out.push_str(&format!("<section aria-label=\"{}\">\n", xml(&t.table.id)));
+    out.push_str("<div>\n");
     region(out, &t.table.id);
     out.push_str(&t.table.html());
     out.push_str("</div>\n");
     let d = Download { name: format!("{}.csv", t.table.id), text: t.table.csv() };
     out.push_str(&format!("<p class=\"meta\">{}</p>\n", download(&d)));
     differs(out, &t.differs, &t.command);
-    out.push_str("</section>\n");
+    out.push_str("</div>\n");
 }

@@ -83,6 +83,10 @@ impl Surface for BitMapBackend<'_> {
 
 /// Cut a polyline into the drawn pieces of a dash pattern (lengths in points).
 fn dashes(points: &[(f64, f64)], pattern: &[f64]) -> Vec<Vec<(f64, f64)>> {
+    // Coordinates come from fitted axes and are finite; a hand-made scene must not hang the painter.
+    if points.len() < 2 || points.iter().any(|p| !p.0.is_finite() || !p.1.is_finite()) {
+        return vec![];
+    }
     if pattern.is_empty() {
         return vec![points.to_vec()];
     }

@@ -88,10 +88,10 @@ impl<'a> Fitted<'a> {
         }
         for p in &self.xy.points {
             for &(a, b) in &p.at {
-                if let (Some(x), Some(y), Some(m)) = (px(a), py(b), p.stroke.marker) {
-                    if inside(area, x, y) {
-                        s.marker(m, (x, y), 1.7, p.stroke.color);
-                    }
+                if let (Some(x), Some(y), Some(m)) = (px(a), py(b), p.stroke.marker)
+                    && inside(area, x, y)
+                {
+                    s.marker(m, (x, y), 1.7, p.stroke.color);
                 }
             }
         }

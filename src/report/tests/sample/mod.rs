@@ -1,6 +1,8 @@
 //! Made-up inputs with the shape of the paper's results, shared by the tests.
 #![allow(dead_code)]
 
+pub mod page;
+
 use ndarray::Array2;
 use report::axis::Axis;
 use report::figure::{Figure, Source};
