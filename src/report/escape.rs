@@ -84,14 +84,6 @@ pub fn csv(text: &str) -> String {
     }
 }
 
-/// JSON text that may stand inside a `<script>` element.
-pub fn json_in_script(json: &str) -> String {
-    json.replace("</", "<\\/")
-        .replace("<!--", "<\\u0021--")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
-}
-
 /// Base64 (RFC 4648, with padding).
 ///
 /// ```
