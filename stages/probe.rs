@@ -1,7 +1,7 @@
 //! The engine's self-test kind: writes bytes that follow from its parameters and inputs, and misbehaves on request.
 //!
-//! No experiment uses it. The end-to-end tests and `repro bench engine` do: a unit that can sleep, fail a few times,
-//! ask for memory and leave a trace of each run outside the store is all one needs to see an engine's promises kept.
+//! No experiment uses it; the end-to-end tests do. A unit that can sleep, fail a few times, ask for memory and leave a trace of
+//! each run outside the store is all one needs to see an engine keep its promises.
 
 use pipeline::{Context, Stage, StageResult};
 use rayon::prelude::*;

@@ -2,7 +2,7 @@
 //! every few seconds at most, so that a log file stays readable.
 
 use super::text::{Paint, count, duration};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use pipeline::{Event, Plan};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -54,7 +54,7 @@ impl<'a> Display<'a> {
         let bars = std::io::stderr().is_terminal().then(|| {
             let area = MultiProgress::new();
             let current = area.add(ProgressBar::no_length());
-            current.set_style(style("  {msg}"));
+            current.set_style(style("  {wide_msg}"));
             Bars { area, stages: BTreeMap::new(), current }
         });
         let state = State {
@@ -130,7 +130,7 @@ impl<'a> Display<'a> {
 impl State<'_> {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Planned { units, fresh } => {
+            Event::Planned { units, fresh, .. } => {
                 self.todo = units - fresh;
                 self.stage_todo = self.plan.stages.iter().map(|s| s.units.len()).collect();
             }
@@ -190,7 +190,7 @@ impl State<'_> {
         let bars = self.bars.as_mut()?;
         Some(bars.stages.entry(stage).or_insert_with(|| {
             let bar = bars.area.insert_before(&bars.current, ProgressBar::new(todo as u64));
-            bar.set_style(style("{prefix:>16} [{bar:30}] {pos}/{len}  {per_sec}  {eta} left"));
+            bar.set_style(style("{prefix:>16} [{bar:30}] {pos}/{len}  {rate}  {eta} left"));
             bar.set_prefix(name);
             bar
         }))
@@ -248,5 +248,8 @@ fn first_line(text: &str) -> &str {
 
 fn style(template: &str) -> ProgressStyle {
     // The templates are literals of this file; a wrong one falls back to indicatif's own.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("=> ").with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{:.1}/s", state.per_sec());
+    })
 }
