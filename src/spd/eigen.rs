@@ -22,13 +22,15 @@ pub(crate) struct Eigen {
     e: Vec<V>,
     tau: Vec<V>,
     w: Vec<V>,
+    /// (s, c) of the rotations of one sweep.
+    turns: Vec<(V, V)>,
 }
 
 impl Eigen {
     pub fn new(n: usize, with_vectors: bool) -> Self {
         let row = || vec![V::ZERO; n];
         let z = vec![V::ZERO; if with_vectors { n * n } else { 0 }];
-        Eigen { n, d: row(), z, e: row(), tau: row(), w: row() }
+        Eigen { n, d: row(), z, e: row(), tau: row(), w: row(), turns: vec![(V::ZERO, V::ONE); n] }
     }
 
     /// Eigenvalues of the matrices whose lower triangles are the columns of `a` (destroyed). False: no convergence.
@@ -49,7 +51,7 @@ impl Eigen {
             || {
                 tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
                 accumulate(self.n, a, &self.tau, &mut self.z);
-                ql_vectors(self.n, &mut self.d, &mut self.e, &mut self.z)
+                ql_vectors(self.n, &mut self.d, &mut self.e, &mut self.turns, &mut self.z)
             },
         )
     }
@@ -217,7 +219,7 @@ fn ql_values(n: usize, d: &mut [V], e: &mut [V]) -> bool {
 }
 
 #[inline(always)]
-fn ql_vectors(n: usize, d: &mut [V], e: &mut [V], z: &mut [V]) -> bool {
+fn ql_vectors(n: usize, d: &mut [V], e: &mut [V], turns: &mut [(V, V)], z: &mut [V]) -> bool {
     let floor = floor_of(n, d, |i| e[i] * e[i]);
     for l in 0..n.saturating_sub(1) {
         let mut sweep = 0;
@@ -258,18 +260,37 @@ fn ql_vectors(n: usize, d: &mut [V], e: &mut [V], z: &mut [V]) -> bool {
                 s = ei.if_zero(V::ONE, s1);
                 c = ei.if_zero(V::ONE, c1);
                 running = ei.if_zero(V::ZERO, V::ONE);
-                let (left, right) = z.split_at_mut((i + 1) * n);
-                for (x, y) in left[i * n..].iter_mut().zip(&mut right[..n]) {
-                    let (xi, yi) = (*x, *y);
-                    *y = s1.fma(xi, c1 * yi);
-                    *x = c1.fma(xi, -(s1 * yi));
-                }
+                turns[i] = (s1, c1);
             }
             d[l] = d[l] - p;
             e[l] = running.if_zero(V::ZERO, g);
+            let mut k = 0;
+            while k + 2 <= n {
+                rotate::<2>(n, &turns[l..n - 1], &mut z[l * n + k..]);
+                k += 2;
+            }
+            if k < n {
+                rotate::<1>(n, &turns[l..n - 1], &mut z[l * n + k..]);
+            }
         }
     }
     true
+}
+
+/// All rotations of one sweep on W rows of Z, last first. One column is carried in registers from turn to turn, so each entry
+/// is read and written once; and the dependence keeps the compiler from transposing the lanes.
+#[inline(always)]
+fn rotate<const W: usize>(n: usize, turns: &[(V, V)], z: &mut [V]) {
+    let mut carried = [V::ZERO; W];
+    carried.copy_from_slice(&z[turns.len() * n..turns.len() * n + W]);
+    for (i, &(s, c)) in turns.iter().enumerate().rev() {
+        for w in 0..W {
+            let (x, y) = (z[i * n + w], carried[w]);
+            z[(i + 1) * n + w] = s.fma(x, c * y);
+            carried[w] = s.fma(-y, c * x);
+        }
+    }
+    z[..W].copy_from_slice(&carried);
 }
 
 #[inline(always)]

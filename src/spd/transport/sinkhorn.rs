@@ -4,7 +4,7 @@
 //! as soon as u_i is known, u_i K_i is added to the next K^T u. K is read once per iteration instead of twice.
 
 use super::check_problem;
-use crate::lanes::simd;
+use crate::lanes::{LANES, V, simd};
 use crate::{Error, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
@@ -145,51 +145,59 @@ pub fn sinkhorn(
 pub(crate) struct Scaling {
     m: usize,
     n: usize,
+    /// Vectors of eight per row.
     width: usize,
-    k: Vec<f64>,
+    k: Vec<V>,
     a: Vec<f64>,
     b: Vec<f64>,
     pub u: Vec<f64>,
     pub v: Vec<f64>,
+    scaled: Vec<V>,
     /// K^T u of the current u.
-    next: Vec<f64>,
+    next: Vec<V>,
 }
 
 impl Scaling {
     pub fn new(a: &ArrayView1<'_, f64>, b: &ArrayView1<'_, f64>) -> Self {
         let (m, n) = (a.len(), b.len());
-        let (height, width) = (m.next_multiple_of(ROWS), n.next_multiple_of(8));
+        let (height, width) = (m.next_multiple_of(ROWS), n.div_ceil(LANES));
         let padded = |x: &ArrayView1<'_, f64>, len: usize| {
             x.iter().copied().chain(std::iter::repeat_n(0.0, len - x.len())).collect::<Vec<_>>()
         };
-        let (k, u, v, next) = (vec![0.0; height * width], vec![0.0; height], vec![0.0; width], vec![0.0; width]);
-        Scaling { m, n, width, k, a: padded(a, height), b: padded(b, width), u, v, next }
+        let row = || vec![V::ZERO; width];
+        let k = vec![V::ZERO; height * width];
+        let (u, v) = (vec![0.0; height], vec![0.0; width * LANES]);
+        Scaling { m, n, width, k, a: padded(a, height), b: padded(b, width * LANES), u, v, scaled: row(), next: row() }
     }
 
     pub fn kernel(&mut self, f: impl Fn(usize, usize) -> f64) {
         for (i, row) in self.k.chunks_exact_mut(self.width).enumerate().take(self.m) {
-            row[..self.n].iter_mut().enumerate().for_each(|(j, k)| *k = f(i, j));
+            (0..self.n).for_each(|j| row[j / LANES].0[j % LANES] = f(i, j));
         }
     }
 
     /// Set u and K^T u.
     pub fn start(&mut self, u: &[f64]) {
         self.u[..self.m].copy_from_slice(u);
-        self.next.fill(0.0);
+        self.next.fill(V::ZERO);
         for (row, u) in self.k.chunks_exact(self.width).zip(&self.u) {
-            self.next.iter_mut().zip(row).for_each(|(t, x)| *t += u * x);
+            self.next.iter_mut().zip(row).for_each(|(t, x)| *t = *t + V::splat(*u) * *x);
         }
     }
 
     /// v = b / K^T u, then u = a / K v.
     pub fn iterate(&mut self) {
-        for ((v, s), b) in self.v.iter_mut().zip(&self.next).zip(&self.b) {
+        let sums = self.next.iter().flat_map(|s| s.0);
+        for ((v, s), b) in self.v.iter_mut().zip(sums).zip(&self.b) {
             *v = if *b == 0.0 { 0.0 } else { b / s };
         }
-        self.next.fill(0.0);
+        for (to, v) in self.scaled.iter_mut().zip(self.v.chunks_exact(LANES)) {
+            to.0.copy_from_slice(v);
+        }
+        self.next.fill(V::ZERO);
         simd(
             #[inline(always)]
-            || pass(&self.k, self.width, &self.a, &self.v, &mut self.u, &mut self.next),
+            || pass(&self.k, self.width, &self.a, &self.scaled, &mut self.u, &mut self.next),
         );
     }
 
@@ -201,44 +209,45 @@ impl Scaling {
 
     /// 2-norm of the error of the column sums (those of the rows are exact after u).
     pub fn column_error(&self) -> f64 {
-        let terms = self.v.iter().zip(&self.next).zip(&self.b).map(|((v, s), b)| (v * s - b) * (v * s - b));
+        let terms = self
+            .v
+            .iter()
+            .zip(self.next.iter().flat_map(|s| s.0))
+            .zip(&self.b)
+            .map(|((v, s), b)| (v * s - b) * (v * s - b));
         terms.sum::<f64>().sqrt()
     }
 
     pub fn plan(&self) -> Array2<f64> {
-        Array2::from_shape_fn((self.m, self.n), |(i, j)| self.u[i] * self.k[i * self.width + j] * self.v[j])
+        Array2::from_shape_fn((self.m, self.n), |(i, j)| {
+            self.u[i] * self.k[i * self.width + j / LANES].0[j % LANES] * self.v[j]
+        })
     }
 }
 
-/// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, four rows at a time.
+/// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, four rows at a time. `width` counts vectors of eight.
 #[inline(always)]
-fn pass(k: &[f64], width: usize, a: &[f64], v: &[f64], u: &mut [f64], next: &mut [f64]) {
+fn pass(k: &[V], width: usize, a: &[f64], v: &[V], u: &mut [f64], next: &mut [V]) {
     for ((block, a), u) in k.chunks_exact(ROWS * width).zip(a.chunks_exact(ROWS)).zip(u.chunks_exact_mut(ROWS)) {
         let (r0, rest) = block.split_at(width);
         let (r1, rest) = rest.split_at(width);
         let (r2, r3) = rest.split_at(width);
-        let mut sums = [[0.0f64; 8]; ROWS];
-        let rows = r0.chunks_exact(8).zip(r1.chunks_exact(8)).zip(r2.chunks_exact(8)).zip(r3.chunks_exact(8));
-        for ((((x0, x1), x2), x3), w) in rows.zip(v.chunks_exact(8)) {
-            for j in 0..8 {
-                sums[0][j] = x0[j].mul_add(w[j], sums[0][j]);
-                sums[1][j] = x1[j].mul_add(w[j], sums[1][j]);
-                sums[2][j] = x2[j].mul_add(w[j], sums[2][j]);
-                sums[3][j] = x3[j].mul_add(w[j], sums[3][j]);
-            }
+        let mut sums = [V::ZERO; ROWS];
+        for ((((x0, x1), x2), x3), w) in r0.iter().zip(r1).zip(r2).zip(r3).zip(v) {
+            sums[0] = x0.fma(*w, sums[0]);
+            sums[1] = x1.fma(*w, sums[1]);
+            sums[2] = x2.fma(*w, sums[2]);
+            sums[3] = x3.fma(*w, sums[3]);
         }
         for i in 0..ROWS {
-            let s = &sums[i];
+            let s = sums[i].0;
             let dot = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
             // Padded rows and rows without mass carry nothing.
             u[i] = if a[i] == 0.0 { 0.0 } else { a[i] / dot };
         }
-        let rows = r0.chunks_exact(8).zip(r1.chunks_exact(8)).zip(r2.chunks_exact(8)).zip(r3.chunks_exact(8));
-        for ((((x0, x1), x2), x3), t) in rows.zip(next.chunks_exact_mut(8)) {
-            for j in 0..8 {
-                let low = x0[j].mul_add(u[0], x1[j].mul_add(u[1], t[j]));
-                t[j] = x2[j].mul_add(u[2], x3[j].mul_add(u[3], low));
-            }
+        let [u0, u1, u2, u3] = [V::splat(u[0]), V::splat(u[1]), V::splat(u[2]), V::splat(u[3])];
+        for ((((x0, x1), x2), x3), t) in r0.iter().zip(r1).zip(r2).zip(r3).zip(next.iter_mut()) {
+            *t = x3.fma(u3, x2.fma(u2, x1.fma(u1, x0.fma(u0, *t))));
         }
     }
 }
