@@ -152,3 +152,26 @@ proptest! {
         prop_assert!(fine > 0.999 && fine >= rough, "{rough} then {fine}");
     }
 }
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let x = random(70, 7, 5);
+    let params = MeanParams::default().check().unwrap();
+    let rows: Vec<_> = (0..40).map(|s| (0..9).map(|i| ((s + i * 7) % 70, 1.0 + i as f64)).collect()).collect();
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let d = spd::self_distances(x.view(), Metric::AffineInvariant).unwrap();
+            let uniform = Array1::from_elem(70, 1.0 / 70.0);
+            let params_s = SinkhornParams { regularisation: 0.01, iterations: 50, tolerance: 0.0 }.check().unwrap();
+            let plan = spd::sinkhorn_log(d.view(), uniform.view(), uniform.view(), &params_s).unwrap();
+            (
+                d,
+                plan,
+                spd::means(x.view(), &rows, Metric::AffineInvariant, &params).unwrap(),
+                spd::logm(x.view()).unwrap(),
+            )
+        })
+    };
+    assert!(run(1) == run(3));
+}
