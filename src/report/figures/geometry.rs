@@ -38,12 +38,14 @@ pub fn embedding(
         .iter()
         .map(|(title, cloud)| {
             let mut xy = Xy::new(Axis::linear("first principal axis"), Axis::linear("second principal axis"));
-            // Sessions interleaved point by point, so that none hides the other.
-            for i in 0..cloud.at.len().min(cloud.class.len()).min(cloud.session.len()) {
+            // A stride through the points, so that no class or session is drawn last as a whole and hides the others.
+            let n = cloud.at.len().min(cloud.class.len()).min(cloud.session.len());
+            for k in 0..n {
+                let i = interleave(k, n);
                 let stroke = look(cloud.class[i], cloud.session[i]);
-                match xy.points.iter_mut().find(|p| p.stroke == stroke) {
-                    Some(p) => p.at.push(cloud.at[i]),
-                    None => xy.points.push(Points { name: String::new(), at: vec![cloud.at[i]], stroke }),
+                match xy.points.last_mut() {
+                    Some(p) if p.stroke == stroke => p.at.push(cloud.at[i]),
+                    _ => xy.points.push(Points { name: String::new(), at: vec![cloud.at[i]], stroke }),
                 }
             }
             Panel { title: title.clone(), content: Content::Xy(xy) }
@@ -97,4 +99,11 @@ pub fn adaptation_bars(
     let panel = Panel { title: String::new(), content: Content::Bars(bars) };
     Figure::panels(id, title, source, Width::OneColumn, 1, 110.0, vec![panel])
         .words("Accuracy per subject without adaptation, with full adaptation and with out-of-sample adaptation.", "")
+}
+
+/// The `k`-th of `n` points in drawing order: one from the first half, one from the second, and so on. Callers list the
+/// sessions one after the other.
+fn interleave(k: usize, n: usize) -> usize {
+    let half = n.div_ceil(2);
+    if k.is_multiple_of(2) { k / 2 } else { (half + k / 2).min(n - 1) }
 }
