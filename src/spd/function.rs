@@ -52,7 +52,8 @@ pub fn powm(x: ArrayView3<'_, f64>, alpha: f64) -> Result<Array3<f64>> {
     apply("powm", x, |v| v.powf(alpha), true)
 }
 
-fn apply(
+/// f on the eigenvalues; with `positive` they must be.
+pub(crate) fn apply(
     what: &'static str,
     x: ArrayView3<'_, f64>,
     f: impl Fn(f64) -> f64 + Sync,

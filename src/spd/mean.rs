@@ -13,12 +13,12 @@
 
 use crate::check;
 use crate::eigen::{Eigen, not_positive};
-use crate::function::{expm, logm};
+use crate::function::{apply, expm};
 use crate::lanes::{LANES, V, pack_lane, unpack_lane};
 use crate::mean_state::State;
 use crate::triangular::congruence_each;
 use crate::{Error, Metric, Result};
-use ndarray::{Array2, Array3, ArrayView1, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView1, ArrayView2, ArrayView3, Axis};
 use rayon::prelude::*;
 
 /// Means that iterate together: their logarithms stay in the cache.
@@ -108,26 +108,36 @@ pub fn means(
     let what = "mean";
     let n = check::symmetric(what, &x)?;
     let selections = selections.iter().map(|s| normalised(s, x.len_of(Axis(0)))).collect::<Result<Vec<_>>>()?;
+    let starts = match metric {
+        Metric::BuresWasserstein => combine(n, x, &selections),
+        // The log-Euclidean mean is a start close to the affine-invariant one, and shares its logarithms between all means.
+        _ => expm(combine(n, apply(what, x, f64::ln, true)?.view(), &selections).view())?,
+    };
     if metric == Metric::LogEuclidean {
-        let logs = logm(x)?;
-        let mut sums = Array3::zeros((selections.len(), n, n));
-        for (mut sum, s) in sums.axis_iter_mut(Axis(0)).zip(&selections) {
-            s.iter().for_each(|&(i, w)| sum.scaled_add(w, &logs.index_axis(Axis(0), i)));
-        }
-        let done = |matrix: ndarray::ArrayView2<'_, f64>| Mean {
+        let done = |matrix: ArrayView2<'_, f64>| Mean {
             matrix: matrix.to_owned(),
             iterations: 0,
             gradient: 0.0,
             converged: true,
         };
-        return Ok(expm(sums.view())?.axis_iter(Axis(0)).map(done).collect());
+        return Ok(starts.axis_iter(Axis(0)).map(done).collect());
     }
     let x = check::contiguous(&x);
     let blocks = selections
         .par_chunks(BLOCK)
-        .map(|block| iterate(n, x.view(), block, metric, params.0))
+        .zip(starts.axis_chunks_iter(Axis(0), BLOCK))
+        .map(|(block, starts)| iterate(n, x.view(), block, starts, metric, params.0))
         .collect::<Vec<Result<Vec<Mean>>>>();
     Ok(blocks.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// sum_i w_i X_i for every selection.
+fn combine(n: usize, x: ArrayView3<'_, f64>, selections: &[Selection]) -> Array3<f64> {
+    let mut sums = Array3::zeros((selections.len(), n, n));
+    for (mut sum, s) in sums.axis_iter_mut(Axis(0)).zip(selections) {
+        s.iter().for_each(|&(i, w)| sum.scaled_add(w, &x.index_axis(Axis(0), i)));
+    }
+    sums
 }
 
 fn normalised(s: &Selection, len: usize) -> Result<Selection> {
@@ -163,11 +173,12 @@ fn iterate(
     n: usize,
     x: ArrayView3<'_, f64>,
     selections: &[Selection],
+    starts: ArrayView3<'_, f64>,
     metric: Metric,
     params: MeanParams,
 ) -> Result<Vec<Mean>> {
     let bures = metric == Metric::BuresWasserstein;
-    let mut states = selections.iter().map(|s| State::new(n, x, s, metric)).collect::<Result<Vec<_>>>()?;
+    let mut states = starts.axis_iter(Axis(0)).map(|m| State::new(m, metric)).collect::<Result<Vec<_>>>()?;
     let most: usize = selections.iter().map(Vec::len).sum();
     // Image of every pair (log or square root), and its curvature (typical, bound).
     let mut images = vec![0.0; most * n * n];

@@ -3,7 +3,7 @@
 use crate::mean::{Mean, Selection};
 use crate::triangular::{cholesky, flip_transpose, invert_lower};
 use crate::{Error, Metric, Result};
-use ndarray::{Array2, ArrayView2, ArrayView3, Axis};
+use ndarray::ArrayView2;
 
 /// Steps that the quasi-Newton direction remembers.
 const MEMORY: usize = 5;
@@ -34,12 +34,9 @@ fn add(to: &mut [f64], w: f64, x: &[f64]) {
 }
 
 impl State {
-    /// Start at the weighted arithmetic mean.
-    pub fn new(n: usize, x: ArrayView3<'_, f64>, selection: &Selection, metric: Metric) -> Result<Self> {
-        let mut start = Array2::<f64>::zeros((n, n));
-        for &(i, w) in selection {
-            start.scaled_add(w, &x.index_axis(Axis(0), i));
-        }
+    /// Start at the given matrix.
+    pub fn new(start: ArrayView2<'_, f64>, metric: Metric) -> Result<Self> {
+        let n = start.nrows();
         let square = || vec![0.0; n * n];
         let mut state = State {
             n,
@@ -53,7 +50,7 @@ impl State {
             running: true,
             converged: false,
         };
-        state.factorise(start.view(), metric)?;
+        state.factorise(start, metric)?;
         Ok(state)
     }
 
