@@ -8,9 +8,9 @@ use crate::Result;
 use linalg::{eigh, matmul};
 use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, s};
 
-/// Sweeps stop when the captured norm grows by less than this share.
-const CONVERGED: f64 = 1e-10;
-const MAX_SWEEPS: usize = 30;
+/// Sweeps stop when the captured norm grows by less than this share; the loadings only steer what comes after.
+const CONVERGED: f64 = 1e-6;
+const MAX_SWEEPS: usize = 10;
 
 /// A x_mode U^T: the mode of length n becomes one of length r. U is (n, r).
 pub(crate) fn project(a: ArrayView4<'_, f64>, mode: usize, u: ArrayView2<'_, f64>) -> Array4<f64> {
@@ -52,21 +52,20 @@ pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<
     let mut u = [start(0)?, start(1)?, start(2)?, start(3)?];
     let mut captured = 0.0f64;
     for _ in 0..MAX_SWEEPS {
-        for mode in 0..4 {
-            if ranks[mode] >= c.len_of(Axis(mode)) {
-                continue;
+        let mut now = 0.0;
+        // The first two modes share the projection on the last two, and the other way round.
+        for pair in [[0, 1], [2, 3]] {
+            let other = [(pair[0] + 2) % 4, (pair[1] + 2) % 4];
+            let once = project(c, other[0], u[other[0]].view());
+            let shared = project(once.view(), other[1], u[other[1]].view());
+            for (mode, partner) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+                let small = project(shared.view(), partner, u[partner].view());
+                u[mode] = leading(small.view(), mode, ranks[mode])?;
+                if mode == 3 {
+                    now = project(small.view(), mode, u[mode].view()).iter().map(|v| v * v).sum();
+                }
             }
-            let mut small = c.to_owned();
-            for other in (0..4).filter(|&other| other != mode) {
-                small = project(small.view(), other, u[other].view());
-            }
-            u[mode] = leading(small.view(), mode, ranks[mode])?;
         }
-        let mut core = c.to_owned();
-        for (mode, factor) in u.iter().enumerate() {
-            core = project(core.view(), mode, factor.view());
-        }
-        let now: f64 = core.iter().map(|v| v * v).sum();
         if now <= captured * (1.0 + CONVERGED) {
             break;
         }

@@ -13,8 +13,8 @@
 use crate::hooi::{hooi, project};
 use crate::regressor::{check_pair, split};
 use crate::{Error, Fitted, Layout, Regressor, Report, Result};
-use linalg::{eigh, matmul};
-use ndarray::{Array1, Array2, Array4, ArrayView1, ArrayView2, ArrayView3, Axis, s};
+use linalg::{eigh, gemm, matmul};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayView3, Axis, s};
 
 /// HOPLS with the grids its validation chooses from.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +89,11 @@ struct Latent {
     free: usize,
 }
 
+/// Two columns.
+fn pair(a: &Array1<f64>, b: &Array1<f64>) -> Array2<f64> {
+    Array2::from_shape_fn((a.len(), 2), |(i, j)| if j == 0 { a[i] } else { b[i] })
+}
+
 fn outer(a: &Array1<f64>, b: &Array1<f64>) -> Array2<f64> {
     let column: ArrayView1<'_, f64> = a.view();
     &column.insert_axis(Axis(1)) * &b.view().insert_axis(Axis(0))
@@ -106,15 +111,13 @@ fn extract(m: &Moments, input: Layout, output: Layout, latent: usize, l: usize, 
         if xx.diag().sum() <= 1e-13 * start.0 || yy <= 1e-14 * start.1 || xy.iter().all(|&v| v == 0.0) {
             break;
         }
-        let c = Array4::from_shape_fn(shape, |(i, j, a, b)| xy[[i * input.cols + j, a * output.cols + b]]);
-        let [p1, p2, q1, q2] = hooi(c.view(), [l, l, k, k])?;
+        let c = xy.view().into_shape_with_order(shape).expect("row-major and of as many elements");
+        let [p1, p2, q1, q2] = hooi(c, [l, l, k, k])?;
         // Projected covariance (P (x) P)^T S (P (x) P) and its leading eigenpair.
-        let four = |a: &Array2<f64>| {
-            let (n1, n2) = (input.rows, input.cols);
-            Array4::from_shape_fn((n1, n2, n1, n2), |(i, j, a2, b)| a[[i * n2 + j, a2 * n2 + b]])
-        };
-        let mut small = four(&xx);
-        for (mode, p) in [&p1, &p2, &p1, &p2].into_iter().enumerate() {
+        let (n1, n2) = (input.rows, input.cols);
+        let four = xx.view().into_shape_with_order((n1, n2, n1, n2)).expect("row-major and of as many elements");
+        let mut small = four.to_owned();
+        for (mode, p) in [&p1, &p2, &p1, &p2].into_iter().enumerate().filter(|(_, p)| !p.is_square()) {
             small = project(small.view(), mode, p.view());
         }
         let n = p1.ncols() * p2.ncols();
@@ -134,8 +137,10 @@ fn extract(m: &Moments, input: Layout, output: Layout, latent: usize, l: usize, 
         let core = matmul(matmul(q1.t(), f.view()).view(), q2.view());
         let d = matmul(matmul(q1.view(), core.view()).view(), q2.t());
         let d: Array1<f64> = d.iter().copied().collect();
-        xx = xx - outer(&et, &g) - outer(&g, &et) + outer(&g, &g);
-        xy = xy - outer(&et, &d) - outer(&g, &ft) + outer(&g, &d);
+        // S <- S - (E^T t) g^T - g (E^T t)^T + g g^T and C <- C - (E^T t) d^T - g (F^T t)^T + g d^T.
+        let columns = pair(&et, &g);
+        gemm(-1.0, columns.view(), pair(&g, &(&et - &g)).t(), 1.0, xx.view_mut());
+        gemm(-1.0, columns.view(), pair(&d, &(&ft - &d)).t(), 1.0, xy.view_mut());
         yy -= d.dot(&d);
         // The same deflation of new samples, folded into the weights.
         let mut w_star = w.clone();

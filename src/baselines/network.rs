@@ -1,12 +1,10 @@
 //! Training of one-layer tensor networks: vec(Y) = vec(X) W(theta) + b, the mean square minimised by Adam.
 //!
-//! A [`Format`] says how few parameters theta make the many weights W: tensor train or Tucker. W (p^2, q^2) is formed
-//! once per step and the batch goes through it as one product; at these sizes that is cheaper than contracting the
-//! batch core by core, and both formats share this loop. Adam as in Keras (D. P. Kingma and J. Ba, ICLR 2015).
+//! A [`Format`] says how few parameters theta make the many weights W (tensor train or Tucker), how a batch goes through
+//! them and how the gradient comes back. Both share this loop. Adam as in Keras (D. P. Kingma and J. Ba, ICLR 2015).
 
 use crate::regressor::{mean_square, split};
 use crate::{Error, Fitted, Layout, Report, Result};
-use linalg::{gemm, matmul};
 use ndarray::{Array1, Array2, ArrayView2, ArrayView3, Axis, s};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -85,8 +83,10 @@ pub(crate) trait Format {
     fn deviation(&self, weight: f64) -> f64;
     /// W at theta.
     fn dense(&self, theta: &[f64]) -> Array2<f64>;
-    /// The gradient in theta, given that in W.
-    fn pullback(&self, theta: &[f64], dw: ArrayView2<'_, f64>) -> Vec<f64>;
+    /// x W for a batch x (b, inputs).
+    fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64>;
+    /// The gradient in theta, given that in x W.
+    fn backward(&self, theta: &[f64], x: ArrayView2<'_, f64>, dy: ArrayView2<'_, f64>) -> Vec<f64>;
 }
 
 /// Adam's state and its update.
@@ -119,18 +119,17 @@ pub(crate) fn loss_and_gradient(
     y: ArrayView2<'_, f64>,
 ) -> (f64, Vec<f64>) {
     let (weights, offset) = theta.split_at(format.len());
-    let mut residual = matmul(x, format.dense(weights).view()) - y;
+    let mut residual = format.forward(weights, x) - y;
     if bias {
         residual += &ndarray::ArrayView1::from(offset);
     }
-    let scale = 2.0 / residual.len() as f64;
-    let mut dw = Array2::zeros((x.ncols(), y.ncols()));
-    gemm(scale, x.t(), residual.view(), 0.0, dw.view_mut());
-    let mut gradient = format.pullback(weights, dw.view());
+    let loss = mean_square(residual.iter());
+    residual *= 2.0 / residual.len() as f64;
+    let mut gradient = format.backward(weights, x, residual.view());
     if bias {
-        gradient.extend(residual.sum_axis(Axis(0)).iter().map(|v| v * scale));
+        gradient.extend(residual.sum_axis(Axis(0)));
     }
-    (mean_square(residual.iter()), gradient)
+    (loss, gradient)
 }
 
 fn root_mean_square(a: &Array2<f64>) -> f64 {
@@ -189,7 +188,7 @@ pub(crate) fn train(
         report.history.push(total / samples as f64 * sy * sy);
         if let Keep::Best { .. } = how.keep {
             let (zv, tv) = (z.slice(s![samples.., ..]), t.slice(s![samples.., ..]));
-            let mut residual = matmul(zv, format.dense(&theta[..format.len()]).view()) - tv;
+            let mut residual = format.forward(&theta[..format.len()], zv) - tv;
             if how.bias {
                 residual += &ndarray::ArrayView1::from(&theta[format.len()..]);
             }

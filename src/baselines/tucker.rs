@@ -2,13 +2,14 @@
 //!
 //! Y[k, l] = sum_ij X[i, j] W[i, j, k, l] + b[k, l] with W = S x1 U1 x2 U2 x3 U3 x4 U4, core S (R1, R2, R3, R4) and
 //! factors U_k (n_k, R_k) (X. Cao and G. Rabusseau, *Tensor regression networks with various low-rank tensor
-//! approximations*, arXiv 1712.09520, 2017). Cost per step O(b p^2 q^2 + p^2 q^2 max R) for batches of b.
+//! approximations*, arXiv 1712.09520, 2017). W is never formed in training: a batch is contracted as
+//! Y_b = U3 (S (U1^T X_b U2)) U4^T, at O(b (p^2 R + R^4 + q^2 R)) per step for batches of b.
 
 use crate::network::{Format, Training, train};
 use crate::regressor::check_pair;
 use crate::{Error, Fitted, Regressor, Result};
-use linalg::matmul;
-use ndarray::{Array2, ArrayView2, ArrayView3};
+use linalg::{gemm, matmul};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 
 /// A Tucker layer and how it is trained.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,15 +48,51 @@ pub(crate) struct TuckerFormat {
     ranks: [usize; 4],
 }
 
-/// The same elements, row by row, with this many rows.
-fn with_rows(a: Array2<f64>, rows: usize) -> Array2<f64> {
-    let cols = a.len() / rows;
-    Array2::from_shape_vec((rows, cols), a.into_raw_vec_and_offset().0).expect("rows divides the number of elements")
+/// What a batch of b samples passes through, sample by sample along the first axis.
+struct Passed {
+    /// X_b U2 (b, p1, R2).
+    right: Array3<f64>,
+    /// Z_b = U1^T X_b U2, as (b, R1 R2).
+    z: Array2<f64>,
+    /// H_b = S(Z_b) (b, R3, R4).
+    h: Array3<f64>,
+    /// H_b U4^T (b, R3, q2).
+    left: Array3<f64>,
+}
+
+/// The same elements, row by row, in another shape.
+fn fold(a: Array2<f64>, shape: (usize, usize, usize)) -> Array3<f64> {
+    a.into_shape_with_order(shape).expect("row-major and of as many elements")
+}
+
+/// All samples' rows below each other.
+fn stack(a: &Array3<f64>) -> ArrayView2<'_, f64> {
+    let (b, rows, cols) = a.dim();
+    a.view().into_shape_with_order((b * rows, cols)).expect("row-major and of as many elements")
+}
+
+/// One product per sample: A_b B_b as (b, rows, cols), where `left` and `right` give the operands.
+fn each<'a>(
+    shape: (usize, usize, usize),
+    left: impl Fn(usize) -> ArrayView2<'a, f64>,
+    right: impl Fn(usize) -> ArrayView2<'a, f64>,
+) -> Array3<f64> {
+    let mut out = Array3::zeros(shape);
+    for (b, block) in out.outer_iter_mut().enumerate() {
+        gemm(1.0, left(b), right(b), 0.0, block);
+    }
+    out
 }
 
 impl TuckerFormat {
     fn core_len(&self) -> usize {
         self.ranks.iter().product()
+    }
+
+    /// The core as (R1 R2, R3 R4).
+    fn core<'a>(&self, theta: &'a [f64]) -> ArrayView2<'a, f64> {
+        let shape = (self.ranks[0] * self.ranks[1], self.ranks[2] * self.ranks[3]);
+        ArrayView2::from_shape(shape, &theta[..self.core_len()]).expect("the slice has exactly this many elements")
     }
 
     fn factor<'a>(&self, k: usize, theta: &'a [f64]) -> ArrayView2<'a, f64> {
@@ -65,19 +102,18 @@ impl TuckerFormat {
         view.expect("the slice has exactly this many elements")
     }
 
-    /// The core after 0, 1, 2, 3 and 4 mode products. Each product takes the first mode and puts it last, so four of
-    /// them restore the order and nothing is ever permuted in memory. The k-th has shape (R_k, rest).
-    fn stages(&self, theta: &[f64]) -> Vec<Array2<f64>> {
-        let core = Array2::from_shape_fn((self.ranks[0], self.core_len() / self.ranks[0]), |(i, j)| {
-            theta[i * (self.core_len() / self.ranks[0]) + j]
-        });
-        let mut stages = vec![core];
-        for k in 0..4 {
-            let product = matmul(stages[k].t(), self.factor(k, theta).t());
-            let rows = if k < 3 { self.ranks[k + 1] } else { self.sizes[0] * self.sizes[1] };
-            stages.push(with_rows(product, rows));
-        }
-        stages
+    fn pass(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Passed {
+        let ([p1, p2, _, q2], [r1, r2, r3, r4]) = (self.sizes, self.ranks);
+        let b = x.nrows();
+        let x = x.as_standard_layout();
+        let rows = x.view().into_shape_with_order((b * p1, p2)).expect("row-major and of as many elements");
+        let right = fold(matmul(rows, self.factor(1, theta)), (b, p1, r2));
+        let u1 = self.factor(0, theta);
+        let z = each((b, r1, r2), |_| u1.reversed_axes(), |k| right.index_axis(Axis(0), k));
+        let z = z.into_shape_with_order((b, r1 * r2)).expect("row-major and of as many elements");
+        let h = fold(matmul(z.view(), self.core(theta)), (b, r3, r4));
+        let left = fold(matmul(stack(&h), self.factor(3, theta).t()), (b, r3, q2));
+        Passed { right, z, h, left }
     }
 }
 
@@ -92,33 +128,45 @@ impl Format for TuckerFormat {
     }
 
     fn dense(&self, theta: &[f64]) -> Array2<f64> {
-        self.stages(theta).swap_remove(4)
+        // What the unit inputs become.
+        self.forward(theta, Array2::eye(self.sizes[0] * self.sizes[1]).view())
     }
 
-    fn pullback(&self, theta: &[f64], dw: ArrayView2<'_, f64>) -> Vec<f64> {
-        let stages = self.stages(theta);
-        let mut gradient = vec![0.0; self.len()];
-        let mut end = gradient.len();
-        // d is the gradient of the stage after mode k, as (rest, n_k).
-        let mut d = with_rows(dw.to_owned(), dw.len() / self.sizes[3]);
-        for k in (0..4).rev() {
-            let factor = matmul(stages[k].view(), d.view());
-            let len = factor.len();
-            let slots = gradient[end - len..end].iter_mut();
-            slots.zip(factor.t().iter()).for_each(|(g, &v)| *g = v);
-            end -= len;
-            let before = matmul(self.factor(k, theta).t(), d.t());
-            let width = if k > 0 { self.sizes[k - 1] } else { 1 };
-            d = with_rows(before, self.stage_len(k) / width);
+    fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {
+        let (b, [_, _, q1, q2]) = (x.nrows(), self.sizes);
+        let (u3, left) = (self.factor(2, theta), self.pass(theta, x).left);
+        let y = each((b, q1, q2), |_| u3, |k| left.index_axis(Axis(0), k));
+        y.into_shape_with_order((b, q1 * q2)).expect("row-major and of as many elements")
+    }
+
+    fn backward(&self, theta: &[f64], x: ArrayView2<'_, f64>, dy: ArrayView2<'_, f64>) -> Vec<f64> {
+        let ([p1, p2, q1, q2], [r1, r2, r3, r4]) = (self.sizes, self.ranks);
+        let b = x.nrows();
+        let Passed { right, z, h, left } = self.pass(theta, x);
+        let (u1, u3) = (self.factor(0, theta), self.factor(2, theta));
+        let e = fold(dy.as_standard_layout().into_owned(), (b, q1, q2));
+        // Outputs: dU3 = sum E_b (H_b U4^T)^T, dU4 = sum E_b^T (U3 H_b), dH_b = U3^T E_b U4.
+        let mut du3 = Array2::zeros((q1, r3));
+        for k in 0..b {
+            gemm(1.0, e.index_axis(Axis(0), k), left.index_axis(Axis(0), k).reversed_axes(), 1.0, du3.view_mut());
         }
-        gradient[..end].iter_mut().zip(d.iter()).for_each(|(g, &v)| *g = v);
-        gradient
-    }
-}
-
-impl TuckerFormat {
-    /// Number of elements after k mode products.
-    fn stage_len(&self, k: usize) -> usize {
-        (0..4).map(|mode| if mode < k { self.sizes[mode] } else { self.ranks[mode] }).product()
+        let u3h = each((b, q1, r4), |_| u3, |k| h.index_axis(Axis(0), k));
+        let du4 = matmul(stack(&e).t(), stack(&u3h));
+        let eu4 = fold(matmul(stack(&e), self.factor(3, theta)), (b, q1, r4));
+        let dh = each((b, r3, r4), |_| u3.reversed_axes(), |k| eu4.index_axis(Axis(0), k));
+        let dh = dh.into_shape_with_order((b, r3 * r4)).expect("row-major and of as many elements");
+        // Core: dS = Z^T dH, dZ = dH S^T.
+        let ds = matmul(z.t(), dh.view());
+        let dz = fold(matmul(dh.view(), self.core(theta).t()), (b, r1, r2));
+        // Inputs: dU1 = sum (X_b U2) dZ_b^T, dU2 = sum X_b^T (U1 dZ_b).
+        let mut du1 = Array2::zeros((p1, r1));
+        for k in 0..b {
+            gemm(1.0, right.index_axis(Axis(0), k), dz.index_axis(Axis(0), k).reversed_axes(), 1.0, du1.view_mut());
+        }
+        let u1dz = each((b, p1, r2), |_| u1, |k| dz.index_axis(Axis(0), k));
+        let x = x.as_standard_layout();
+        let rows = x.view().into_shape_with_order((b * p1, p2)).expect("row-major and of as many elements");
+        let du2 = matmul(rows.t(), stack(&u1dz));
+        [ds, du1, du2, du3, du4].iter().flat_map(|part| part.iter().copied()).collect()
     }
 }
