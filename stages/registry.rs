@@ -1,6 +1,6 @@
 //! The stage kinds that `kind:` in pipeline.yaml may name. A new kind is one file in `stages/` and one line here.
 
-use crate::probe;
+use crate::{adapt, covariances, fetch, probe, simulate, transport};
 use pipeline::Registry;
 
 /// For each stage file, the sources it reaches and their digests, as the build script found them.
@@ -19,6 +19,11 @@ fn code(file: &str) -> &'static [(&'static str, &'static str)] {
 /// All kinds.
 pub fn kinds() -> Registry {
     let mut kinds = Registry::new();
+    kinds.stage(adapt::Adapt, code("adapt"));
+    kinds.stage(covariances::Covariances, code("covariances"));
+    kinds.stage(fetch::Fetch, code("fetch"));
     kinds.stage(probe::Probe, code("probe"));
+    kinds.stage(simulate::Simulate, code("simulate"));
+    kinds.stage(transport::Transport, code("transport"));
     kinds
 }

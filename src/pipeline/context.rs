@@ -179,6 +179,11 @@ impl Context {
         (self.progress)(fraction.clamp(0.0, 1.0), message);
     }
 
+    /// [`progress`](Self::progress) as a callback that outlives the borrow, for libraries that report while they work.
+    pub fn reporter(&self) -> Arc<dyn Fn(f64, &str) + Send + Sync> {
+        self.progress.clone()
+    }
+
     /// Adds a line to the unit's log (`repro log STAGE/UNIT`). A log that cannot be written loses lines, not results.
     pub fn log(&self, line: &str) {
         let Ok(mut file) = self.log.lock() else { return };

@@ -1,0 +1,31 @@
+//! The two sessions of a subject as the stages after `covariances` read them.
+
+use crate::files::{inputs_with, read_json, read_npy};
+use crate::source::SOURCE;
+use anyhow::{Result, anyhow};
+use datasets::fetch::Provenance;
+use ndarray::{Array1, Array3};
+use pipeline::Context;
+
+/// Trials of one session.
+pub struct Trials {
+    /// (trials, channels, channels).
+    pub matrices: Array3<f64>,
+    /// Class of each trial.
+    pub labels: Vec<i64>,
+    /// Which data.
+    pub provenance: Provenance,
+}
+
+/// Session `T` or `E` among the inputs.
+pub fn session(ctx: &Context, name: &str) -> Result<Trials> {
+    let units = inputs_with(ctx, "covariances.npy")?;
+    let is = |value: Option<&pipeline::Value>| value.is_some_and(|v| v.to_string().trim_matches('"') == name);
+    let unit = units.iter().find(|u| is(u.axes.get("session"))).ok_or_else(|| anyhow!("no input is session {name}"))?;
+    let labels: Array1<i64> = read_npy(unit.path("labels.npy")?)?;
+    Ok(Trials {
+        matrices: read_npy(unit.path("covariances.npy")?)?,
+        labels: labels.to_vec(),
+        provenance: read_json(unit.path(SOURCE)?)?,
+    })
+}
