@@ -15,7 +15,7 @@ use crate::store::index::Index;
 use crate::store::objects::Health;
 use crate::store::record::Record;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How a unit stands.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ pub(crate) struct Judge<'a> {
     env: &'a Environment,
     /// Per stage: its sources and their digest.
     pub(crate) code: Vec<(Digest, Sources)>,
+    /// Per stage, found when first asked for: the last results of units that the plan no longer has.
+    former: Vec<OnceLock<Vec<(String, Key)>>>,
 }
 
 impl<'a> Judge<'a> {
@@ -46,7 +48,8 @@ impl<'a> Judge<'a> {
             let sources: Sources = stage.kind.sources().iter().cloned().collect();
             (code_digest(&sources), sources)
         });
-        Self { plan, store, env, code: code.collect() }
+        let former = plan.stages.iter().map(|_| OnceLock::new()).collect();
+        Self { plan, store, env, code: code.collect(), former }
     }
 
     /// The key parts of a unit whose inputs have the records that `record` gives; inputs without one are left out.
@@ -168,9 +171,12 @@ impl<'a> Judge<'a> {
         if let Some(keys) = labels.get(own) {
             candidates.extend(keys.iter().rev().take(NEAREST).map(|k| (own, k)));
         } else {
-            let current: HashSet<&String> = self.plan.units[stage.units.clone()].iter().map(|u| &u.label).collect();
-            let gone = labels.iter().filter(|(label, _)| !current.contains(label));
-            candidates.extend(gone.filter_map(|(label, keys)| Some((label, keys.last()?))).take(NEAREST));
+            let former = self.former[self.plan.units[unit].stage].get_or_init(|| {
+                let current: HashSet<&String> = self.plan.units[stage.units.clone()].iter().map(|u| &u.label).collect();
+                let gone = labels.iter().filter(|(label, _)| !current.contains(label));
+                gone.filter_map(|(label, keys)| Some((label.clone(), *keys.last()?))).take(NEAREST).collect()
+            });
+            candidates.extend(former.iter().map(|(label, key)| (label, key)));
         }
         let sources = |digest: &Digest| {
             let mine = self.code.iter().find(|(d, _)| d == digest).map(|(_, s)| s);

@@ -4,7 +4,6 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::evaluate::State;
 use crate::query::{Located, StageStatus, UnitLog, Why};
-use crate::stale::Stale;
 use crate::target::select;
 
 impl Engine {
@@ -128,11 +127,5 @@ impl Engine {
             out.push(UnitLog { id: u.id.clone(), params: u.params.clone(), path, text, error, provenance });
         }
         Ok(out)
-    }
-
-    /// Whether a unit is fresh, and if not, the first reason.
-    pub fn is_fresh(&self, unit: usize) -> Result<Option<Stale>> {
-        let states = self.states(true)?;
-        Ok(self.judge().reasons(unit, &states[unit]).0.into_iter().next())
     }
 }

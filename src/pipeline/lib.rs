@@ -1,4 +1,70 @@
-//! The DAG engine: config, keys, store, locks, scheduler, executors, reasons. Knows nothing of the paper.
+//! A DAG engine: `pipeline.yaml` says what to compute, [kinds](kind) say how, and nothing is computed twice or shown stale.
+//! It knows nothing of the paper; any program that registers its kinds can use it.
+//!
+//! # Words
+//!
+//! A **stage** is a node of the DAG. Its **matrix** multiplies it into **units**, the grain of caching, scheduling,
+//! retrying and distributing. A unit writes **artefacts**, files that the store keeps by content. A unit's **key**
+//! decides whether it must run.
+//!
+//! # A whole pipeline
+//!
+//! ```
+//! use pipeline::*;
+//!
+//! struct Add;
+//!
+//! #[derive(serde::Serialize, serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Params { #[serde(default)] n: u32 }
+//!
+//! impl Stage for Add {
+//!     const NAME: &'static str = "add";
+//!     const ABOUT: &'static str = "n plus the sum of the inputs";
+//!     const SCHEMA: u32 = 1;
+//!     type Params = Params;
+//!     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
+//!         let mut sum = p.n;
+//!         for stage in ctx.needs() {
+//!             for input in ctx.inputs(stage)? {
+//!                 sum += std::fs::read_to_string(input.path("sum")?)?.parse::<u32>()?;
+//!             }
+//!         }
+//!         Ok(std::fs::write(ctx.output("sum")?, sum.to_string())?)
+//!     }
+//! }
+//!
+//! let folder = tempfile::tempdir()?;
+//! let mut kinds = Registry::new();
+//! kinds.stage(Add, &[("add.rs", "digest of its tokens")]);
+//! let yaml = "
+//! version: 1
+//! stages:
+//!   numbers: {kind: add, matrix: {n: 1..4}}
+//!   total: {kind: add, needs: [numbers]}
+//! ";
+//! let plan = Config::parse("pipeline.yaml", yaml, folder.path())?.plan("default", &[], &kinds)?;
+//! let engine = Engine::open(plan, EngineOptions::default())?;
+//! assert_eq!(engine.run(&RunOptions::default(), &mut |_| {})?.ran.len(), 5);
+//! assert_eq!(engine.run(&RunOptions::default(), &mut |_| {})?.ran.len(), 0);
+//! let total = &engine.locate(&["total"], Some("sum"))?[0].path;
+//! assert_eq!(std::fs::read_to_string(total)?, "10");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to read on
+//!
+//! | question | module |
+//! |---|---|
+//! | what may stand in pipeline.yaml, how are mistakes shown | [`config`] |
+//! | which units of two stages meet | [`plan`] |
+//! | what is a stage, what does it see while it runs | [`kind`], [`context`] |
+//! | **when does a unit rerun, and why** | [`key`], [`stale`] |
+//! | how are results kept through kills, races, full and failing disks | [`store`], [`store::journal`], [`store::objects`] |
+//! | how do two processes keep out of each other's way | [`store::owner`] |
+//! | in what order do units run, and where | [`run`], [`run::executor`] |
+//! | what can one ask | [`query`] |
+//! | what does it cost | [`mod@bench`] |
 #![warn(missing_docs)]
 
 pub mod bench;

@@ -45,10 +45,10 @@ impl de::Error for ParamError {
         Self::new("", message)
     }
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new("", format!("expected {expected}, found {}", plain(found)))
+        Self::new("", format!("expected {}, found {}", wanted(expected), plain(found)))
     }
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new("", format!("expected {expected}, found {}", plain(found)))
+        Self::new("", format!("expected {}, found {}", wanted(expected), plain(found)))
     }
     fn missing_field(field: &'static str) -> Self {
         Self::new("", format!("parameter `{field}` is missing"))
@@ -60,6 +60,19 @@ impl de::Error for ParamError {
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let candidates = expected.iter().map(ToString::to_string).collect();
         Self { path: String::new(), message: format!("`{variant}` is not one of the choices"), candidates }
+    }
+}
+
+/// What serde expects, in words a user of YAML knows.
+fn wanted(expected: &dyn Expected) -> String {
+    match expected.to_string().as_str() {
+        "f32" | "f64" => "a number".into(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0".into(),
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" => "text".into(),
+        "a sequence" => "a list".into(),
+        other => other.strip_prefix("struct ").map_or_else(|| other.to_string(), |_| "a map".into()),
     }
 }
 

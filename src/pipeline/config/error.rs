@@ -75,7 +75,11 @@ pub fn suggestion<S: AsRef<str>>(word: &str, candidates: &[S]) -> Option<String>
         .iter()
         .map(|c| (strsim::damerau_levenshtein(&word.to_lowercase(), &c.as_ref().to_lowercase()), c.as_ref()))
         .min()
-        .filter(|(distance, c)| *distance <= 1 + c.chars().count().max(word.chars().count()) / 4);
+        .filter(|(distance, c)| {
+            let (long, short) = (c.chars().count().max(word.chars().count()), word.chars().count());
+            // One letter for another is no misspelling of a one-letter word.
+            *distance <= 1 + long / 4 && *distance < short
+        });
     if let Some((_, name)) = near {
         return Some(format!("did you mean `{name}`?"));
     }

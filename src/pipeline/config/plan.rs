@@ -24,6 +24,10 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
         stages: Vec::new(),
         units: Vec::new(),
     };
+    // A global that is used nowhere is still checked: it may be one day.
+    for (_, value) in all.params.values() {
+        fill(value, &all.params)?;
+    }
     for index in order(&all.stages)? {
         let declared = &all.stages[index];
         let name = declared.name.text();

@@ -59,11 +59,6 @@ pub enum Outcome {
 /// What executors tell the scheduler.
 #[derive(Debug)]
 pub enum Report {
-    /// An attempt began to run.
-    Began {
-        /// The unit.
-        unit: usize,
-    },
     /// A unit is so far.
     Progress {
         /// The unit.

@@ -16,7 +16,6 @@ impl Scheduler<'_> {
     /// Takes one message in.
     pub(super) fn handle(&mut self, message: Message, finished: &Sender<Finished>) -> Result<()> {
         match message {
-            Message::Report(Report::Began { .. }) => {}
             Message::Report(Report::Progress { unit, fraction, message }) => {
                 (self.events)(Event::Progress { unit, fraction, message });
             }

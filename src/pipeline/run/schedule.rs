@@ -178,7 +178,7 @@ impl<'a> Scheduler<'a> {
         let stage = &self.engine.plan().stages[u.stage].name;
         let expected = self.engine.store().journal.with(|i| i.expected(stage, &u.label));
         self.phases[unit] = Phase::Ready;
-        self.pool.push(unit, expected);
+        self.pool.push(unit, expected.or(self.means[u.stage]));
     }
 
     fn drive(

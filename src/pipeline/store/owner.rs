@@ -73,7 +73,8 @@ fn gate(folder: &Path) -> Result<File> {
 /// Whether the owner of that id is alive, and how to call it.
 pub fn alive(folder: &Path, id: &str) -> Option<String> {
     let path = folder.join(id);
-    let file = File::open(&path).ok()?;
+    // For writing, since over NFS only such a handle can be locked; a lock of another user can only be read.
+    let file = OpenOptions::new().read(true).write(true).open(&path).or_else(|_| File::open(&path)).ok()?;
     if file.try_lock().is_ok() {
         // Dead: sweep its file away while we hold the lock.
         let _ = std::fs::remove_file(&path);

@@ -156,7 +156,7 @@ fn targets_bring_their_upstream_and_force_goes_down() {
     assert_eq!(run(&["c"], Force::No).unwrap().len(), 4);
     assert_eq!(run(&["a/x=2.0"], Force::Downstream).unwrap(), ["a/x=2.0", "b/rank=1,x=2.0", "b/rank=2,x=2.0", "c"]);
     let error = run(&["d"], Force::No).unwrap_err().to_string();
-    assert_eq!(error, "no stage or unit `d`; did you mean `a`?");
+    assert_eq!(error, "no stage or unit `d`; one of: a, b, c");
 }
 
 #[test]
