@@ -24,6 +24,8 @@ pub struct SimParams {
     pub blinks: f64,
     /// Amplitude of the 1/f background in microvolts.
     pub background: f64,
+    /// Amplitude of the white noise of each electrode in microvolts.
+    pub sensor_noise: f64,
     /// Amplitude of the motor rhythms in microvolts.
     pub rhythm: f64,
     /// Seed of everything.
@@ -36,11 +38,12 @@ impl Default for SimParams {
             trials_per_class: 72,
             trial_seconds: 7.0,
             rate: 250,
-            separation: 0.5,
-            shift: 1.0,
+            separation: 0.33,
+            shift: 0.8,
             rejected: 0.05,
             blinks: 12.0,
             background: 5.0,
+            sensor_noise: 1.5,
             rhythm: 5.0,
             seed: 1,
         }
@@ -76,6 +79,7 @@ impl SimParams {
         within("rejected", self.rejected, 0.0, 0.9)?;
         within("blinks", self.blinks, 0.0, 60.0)?;
         within("background", self.background, 0.0, 50.0)?;
+        within("sensor_noise", self.sensor_noise, 0.01, 50.0)?;
         within("rhythm", self.rhythm, 0.0, 50.0)?;
         Ok(CheckedSim(self.clone()))
     }

@@ -48,25 +48,9 @@ pub fn session(sim: &CheckedSim, subject: u8, session: Session) -> Simulated {
 
     let sources = sources(sim, head_seed, seed, samples, &starts, &labels);
     let mixing = mixing(sim, head_seed, session);
-    let fields: Vec<Array1<f64>> = sources.iter().map(|(field, _)| mixing.dot(field)).collect();
     let (blink, mut events) = blinks(sim, seed, samples);
-    let blink_at = blink_field();
-    let white = 1.0;
-    let rows: Vec<Vec<f64>> = (0..MONTAGE.len())
-        .into_par_iter()
-        .map(|c| {
-            let mut rng = stream(seed, 1000 + c as u64);
-            let mut row: Vec<f64> = blink.iter().map(|b| b * blink_at[c] + white * normal(&mut rng)).collect();
-            for (field, (_, source)) in fields.iter().zip(&sources) {
-                row.iter_mut().zip(source).for_each(|(x, s)| *x += field[c] * s);
-            }
-            row
-        })
-        .collect();
     let mut signal = Array2::zeros((MONTAGE.len() + EOG.len(), samples));
-    for (c, row) in rows.iter().enumerate() {
-        signal.row_mut(c).assign(&ndarray::aview1(row));
-    }
+    mix(&mixing, &sources, &blink, &mut signal);
     for e in 0..EOG.len() {
         let mut rng = stream(seed, 2000 + e as u64);
         let gain = [3.0, 5.0, 3.0][e];
@@ -111,6 +95,26 @@ pub fn session_gdf(sim: &CheckedSim, subject: u8, which: Session) -> Result<Vec<
     Ok(bytes)
 }
 
+/// The EEG channels: `M (sum of lead field times source) + blinks`, in blocks of time that fit the cache.
+fn mix(mixing: &Array2<f64>, sources: &[(Array1<f64>, Vec<f64>)], blink: &[f64], signal: &mut Array2<f64>) {
+    const BLOCK: usize = 4096;
+    let n = MONTAGE.len();
+    let mut fields = Array2::zeros((n, sources.len()));
+    for (mut column, (field, _)) in fields.columns_mut().into_iter().zip(sources) {
+        column.assign(&mixing.dot(field));
+    }
+    let blink_at = blink_field();
+    for start in (0..blink.len()).step_by(BLOCK) {
+        let end = (start + BLOCK).min(blink.len());
+        let block = Array2::from_shape_fn((sources.len(), end - start), |(s, t)| sources[s].1[start + t]);
+        let mut eeg = fields.dot(&block);
+        for (mut row, at) in eeg.rows_mut().into_iter().zip(&blink_at) {
+            row.iter_mut().zip(&blink[start..end]).for_each(|(x, b)| *x += at * b);
+        }
+        signal.slice_mut(s![..n, start..end]).assign(&eeg);
+    }
+}
+
 fn event(position: usize, code: u16, duration: u32) -> Event {
     Event { position: position as u64, code, channel: 0, duration }
 }
@@ -143,12 +147,18 @@ fn sources(
         let amplitude = p.background * (0.3 * normal(&mut head)).exp();
         plans.push((lead_field(&place), Kind::Background { amplitude }));
     }
+    for c in 0..MONTAGE.len() {
+        let mut field = Array1::zeros(MONTAGE.len());
+        field[c] = 1.0;
+        plans.push((field, Kind::Sensor));
+    }
     plans
         .into_par_iter()
         .enumerate()
         .map(|(i, (field, kind))| {
             let mut rng = stream(seed, 100 + i as u64);
             let course = match kind {
+                Kind::Sensor => (0..samples).map(|_| p.sensor_noise * normal(&mut rng)).collect(),
                 Kind::Background { amplitude } => scaled(pink(&mut rng, samples), amplitude),
                 Kind::Alpha { frequency, amplitude } => {
                     scaled(rhythm(&mut rng, samples, frequency, 2.0, rate), amplitude)
@@ -168,6 +178,7 @@ enum Kind {
     Motor { class: u8, frequency: f64, width: f64, amplitude: f64 },
     Alpha { frequency: f64, amplitude: f64 },
     Background { amplitude: f64 },
+    Sensor,
 }
 
 fn scaled(mut x: Vec<f64>, by: f64) -> Vec<f64> {
