@@ -1,16 +1,20 @@
 //! `repro`: the program. The paper's stages are the modules here, one file each; what they are built from is in `src/`.
 
 mod adapt;
+mod baselines;
 mod cli;
 mod covariances;
+mod evaluate;
 mod fetch;
 mod files;
 mod probe;
 mod registry;
+mod render;
 mod rows;
 mod sessions;
 mod simulate;
 mod source;
+mod train;
 mod transport;
 
 fn main() -> std::process::ExitCode {

@@ -1,6 +1,6 @@
 //! The stage kinds that `kind:` in pipeline.yaml may name. A new kind is one file in `stages/` and one line here.
 
-use crate::{adapt, covariances, fetch, probe, simulate, transport};
+use crate::{adapt, baselines, covariances, evaluate, fetch, probe, render, simulate, train, transport};
 use pipeline::Registry;
 
 /// For each stage file, the sources it reaches and their digests, as the build script found them.
@@ -20,10 +20,14 @@ fn code(file: &str) -> &'static [(&'static str, &'static str)] {
 pub fn kinds() -> Registry {
     let mut kinds = Registry::new();
     kinds.stage(adapt::Adapt, code("adapt"));
+    kinds.stage(baselines::Baselines, code("baselines"));
     kinds.stage(covariances::Covariances, code("covariances"));
+    kinds.stage(evaluate::Evaluate, code("evaluate"));
     kinds.stage(fetch::Fetch, code("fetch"));
     kinds.stage(probe::Probe, code("probe"));
+    kinds.stage(render::Render, code("render"));
     kinds.stage(simulate::Simulate, code("simulate"));
+    kinds.stage(train::Train, code("train"));
     kinds.stage(transport::Transport, code("transport"));
     kinds
 }

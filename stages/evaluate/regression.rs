@@ -1,0 +1,125 @@
+//! Simulated regression: table 2 for each setting, the drop of figure 2, the gap of theorem 4.
+
+use super::Numbers;
+use anyhow::Result;
+use kraus::{BoundParams, bound};
+use report::Results;
+
+/// The settings of table 2: name, noise, training samples. The paper's sizes are 10000 and 100; a smaller profile has others.
+pub fn settings(results: &Results) -> Result<[(&'static str, f64, usize); 4]> {
+    let sizes = results.only("map", "20x10")?.numbers("l")?;
+    let large = sizes.iter().copied().fold(0.0, f64::max) as usize;
+    let small = sizes.iter().copied().fold(f64::INFINITY, f64::min) as usize;
+    Ok([
+        ("table2", 0.0, large),
+        ("table2-noise", 0.1, large),
+        ("table2-small", 0.0, small),
+        ("table2-small-noise", 0.1, small),
+    ])
+}
+
+/// The values of a column of whole numbers, ascending.
+pub fn values(results: &Results, column: &str) -> Result<Vec<usize>> {
+    let mut found: Vec<usize> = results.numbers(column)?.into_iter().map(|v| v as usize).collect();
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// The rows of table 2: name in metrics, model, solver, heading, the paper's numbers at l = 10000.
+pub const MODELS: [(&str, &str, &str, &str, &str); 10] = [
+    (
+        "ptr",
+        "ptr",
+        "adam, last epoch",
+        "Partial trace regression: Adam, last epoch (the paper's protocol)",
+        "0.001 ± 0.0008",
+    ),
+    ("ptr-best-epoch", "ptr", "adam, best epoch", "Partial trace regression: Adam, best epoch", ""),
+    ("ptr-exact", "ptr", "exact", "Partial trace regression: exact solver", ""),
+    ("trace", "trace", "", "Trace regression (nuclear norm)", "0.028 ± 0.0144"),
+    ("trace-psd", "trace-psd", "", "Trace regression (PSD)", ""),
+    ("multivariate", "multivariate", "", "Multivariate regression", "0.058 ± 0.0134"),
+    ("reduced-rank", "reduced-rank", "", "Reduced-rank multivariate regression", "0.245 ± 0.1023"),
+    ("hopls", "hopls", "", "HOPLS", "1.602 ± 0.0011"),
+    ("tensor-train", "tensor-train", "", "Tensor-train NN", "0.001 ± 0.0009"),
+    ("tucker", "tucker", "", "Tucker NN", "0.595 ± 0.0252"),
+];
+
+/// Of each dataset the rank with the least validation error, for one model in one setting of table 2.
+pub fn chosen(results: &Results, model: &str, solver: &str, noise: f64, l: usize) -> Result<Results> {
+    let mut rows = results.only("map", "20x10")?.only("true_rank", "5")?.only("model", model)?;
+    rows = rows.only("noise", &format!("{noise:?}"))?.only("l", &l.to_string())?;
+    if !solver.is_empty() && !rows.is_empty() {
+        rows = rows.only("solver", solver)?;
+    }
+    if rows.is_empty() { Ok(rows) } else { Ok(rows.best(&["dataset"], "validation_mse")?) }
+}
+
+/// The solver whose fits figure 2 shows: the paper's Adam on the small map, the exact one on the large map.
+pub fn solver_of(map: &str) -> &'static str {
+    if map == "20x10" { "adam, last epoch" } else { "exact" }
+}
+
+/// The fits of one curve of figure 2.
+pub fn curve(results: &Results, map: &str, true_rank: usize, l: usize) -> Result<Results> {
+    let rows = results.only("model", "ptr")?.only("map", map)?.only("noise", "0.0")?;
+    Ok(rows.only("true_rank", &true_rank.to_string())?.only("l", &l.to_string())?.only("solver", solver_of(map))?)
+}
+
+/// The exact fits whose gap theorem 4 bounds: noise 0.1, the largest training set.
+pub fn bounded(results: &Results) -> Result<Results> {
+    let rows = results.only("model", "ptr")?.only("solver", "exact")?.only("map", "20x10")?;
+    let rows = rows.only("noise", "0.1")?.only("true_rank", "5")?;
+    let largest = rows.numbers("l")?.into_iter().fold(0.0, f64::max);
+    Ok(rows.only("l", &largest.to_string())?)
+}
+
+/// Confidence of theorem 4's bound is 1 - delta.
+pub const DELTA: f64 = 0.05;
+
+/// Theorem 4 at the rank r: the complexity and confidence terms for errors up to gamma; none where l <= pqr.
+pub fn term(l: usize, rank: usize, gamma: f64) -> Option<f64> {
+    bound(&BoundParams { l, p: 20, q: 10, rank, gamma, delta: DELTA }).ok().map(|b| b.total(0.0))
+}
+
+/// The numbers.
+pub fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
+    for (setting, noise, l) in settings(results)? {
+        for (name, model, solver, _, _) in MODELS {
+            let rows = chosen(results, model, solver, noise, l)?;
+            if !rows.is_empty() {
+                out.summary(&format!("{setting}.{name}.mse"), rows.numbers("test_mse")?);
+            }
+        }
+    }
+    for (name, map, true_rank) in [("small", "20x10", 5), ("large", "100x40", 20)] {
+        let sizes = values(&results.only("map", map)?, "l")?;
+        for &l in &sizes {
+            let curve = curve_at(results, map, true_rank, l)?;
+            let at = curve.iter().find(|(rank, _)| *rank == true_rank).map(|(_, mse)| *mse);
+            out.number(&format!("figure2.{name}.l{l}.mse"), at);
+            if Some(&l) == sizes.last() {
+                let below = curve.iter().rfind(|(rank, _)| *rank < true_rank).map(|(_, mse)| *mse);
+                out.number(&format!("figure2.{name}.before.mse"), below);
+                out.number(&format!("figure2.{name}.after.mse"), at);
+            }
+        }
+    }
+    let rows = bounded(results)?.only("rank", "5")?;
+    if !rows.is_empty() {
+        let (train, held) = (rows.numbers("train_mse")?, rows.numbers("validation_mse")?);
+        let gap = train.iter().zip(&held).map(|(t, v)| v - t).sum::<f64>() / train.len() as f64;
+        let gamma = rows.numbers("largest")?.into_iter().fold(0.0, f64::max);
+        let l = rows.numbers("l")?[0] as usize;
+        out.number("bound.gap", Some(gap));
+        out.number("bound.term", term(l, 5, gamma));
+    }
+    Ok(())
+}
+
+/// Mean test error at each rank of a curve, ranks ascending.
+fn curve_at(results: &Results, map: &str, true_rank: usize, l: usize) -> Result<Vec<(usize, f64)>> {
+    let curves = curve(results, map, true_rank, l)?.curves(&["map"], "rank", "test_mse")?;
+    Ok(curves.into_iter().flat_map(|(_, points)| points).map(|(rank, s)| (rank as usize, s.mean)).collect())
+}

@@ -1,0 +1,84 @@
+//! Kind `render`: a figure or table of the paper from results that other stages computed. Trains nothing.
+//!
+//! A figure becomes ID.svg, ID.png and ID.json (title, caption, alternative text, data source); a table ID.md, ID.csv, ID.tex,
+//! ID.html and ID.json. `publish: figures` in pipeline.yaml puts them into figures/.
+
+mod regression;
+
+use crate::files::write_json;
+use anyhow::Result;
+use pipeline::{Context, Stage, StageResult};
+use report::{Figure, Source, Table};
+use serde::{Deserialize, Serialize};
+
+/// The kind.
+pub struct Render;
+
+/// Its parameters.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// What to render.
+    what: What,
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    Figure1,
+    Figure2,
+    Table2,
+    Bound,
+}
+
+impl Stage for Render {
+    const NAME: &'static str = "render";
+    const ABOUT: &'static str = "a figure or table of the paper, from results of other stages";
+    const SCHEMA: u32 = 1;
+    type Params = Params;
+
+    fn run(&self, p: &Params, ctx: &Context) -> StageResult {
+        match p.what {
+            What::Figure1 => figure(ctx, &figure1())?,
+            What::Figure2 => figure(ctx, &regression::figure2(ctx)?)?,
+            What::Table2 => table(ctx, &regression::table2(ctx)?)?,
+            What::Bound => figure(ctx, &regression::bound(ctx)?)?,
+        }
+        Ok(())
+    }
+}
+
+/// The partial trace of a 12 x 12 matrix over its 3 x 3 blocks: an example small enough to check by hand.
+fn figure1() -> Figure {
+    let matrix = ndarray::Array2::from_shape_fn((12, 12), |(i, j)| ((i * 5 + j * 3) % 7) as f64);
+    report::figures::partial_trace(&matrix, 3)
+}
+
+/// What the report says about a figure or table beside the picture itself.
+#[derive(Serialize)]
+struct Card<'a> {
+    id: &'a str,
+    title: &'a str,
+    caption: &'a str,
+    alt: &'a str,
+    source: &'a Source,
+}
+
+fn figure(ctx: &Context, f: &Figure) -> Result<()> {
+    let path = |ending: &str| ctx.output(&format!("{}.{ending}", f.id)).map_err(|e| anyhow::anyhow!("{e}"));
+    fs_err::write(path("svg")?, f.svg()?)?;
+    fs_err::write(path("png")?, f.png()?)?;
+    write_json(
+        &path("json")?,
+        &Card { id: &f.id, title: &f.title, caption: &f.caption, alt: &f.alt, source: &f.source },
+    )
+}
+
+fn table(ctx: &Context, t: &Table) -> Result<()> {
+    let path = |ending: &str| ctx.output(&format!("{}.{ending}", t.id)).map_err(|e| anyhow::anyhow!("{e}"));
+    for (ending, text) in [("md", t.markdown()), ("csv", t.csv()), ("tex", t.latex()), ("html", t.html())] {
+        fs_err::write(path(ending)?, text)?;
+    }
+    let caption = t.full_caption();
+    write_json(&path("json")?, &Card { id: &t.id, title: &t.caption, caption: &caption, alt: "", source: &t.source })
+}
