@@ -18,7 +18,6 @@ const C2: f64 = 0.9;
 /// Values closer than this (relative) count as equal: about fifty units in the last place.
 const ROUNDING: f64 = 1e-14;
 const MAX_TRIALS: usize = 40;
-const MAX_STEP: f64 = 1e10;
 
 /// Whether `p` is acceptable when seen from `start`.
 fn accepts(start: Point, p: Point) -> bool {
@@ -72,7 +71,7 @@ pub(crate) fn strong_wolfe(start: Point, mut t: f64, mut phi: impl FnMut(f64) ->
         if p.f > level || (low.t > 0.0 && p.f >= low.f) || p.slope >= 0.0 {
             break p;
         }
-        if trials >= MAX_TRIALS || t >= MAX_STEP {
+        if trials >= MAX_TRIALS || !t.is_finite() {
             return None;
         }
         low = p;

@@ -17,13 +17,13 @@ pub struct MinimiseParams {
     pub max_iterations: usize,
     /// Stop when f falls by less than this share of itself over ten iterations.
     pub f_tolerance: f64,
-    /// Stop when max|gradient| <= this times max(1, |f|).
+    /// Stop when max|gradient| <= this times its value at the start: data in any unit end alike.
     pub gradient_tolerance: f64,
 }
 
 impl Default for MinimiseParams {
     fn default() -> Self {
-        Self { memory: 30, max_iterations: 2000, f_tolerance: 1e-13, gradient_tolerance: 1e-14 }
+        Self { memory: 30, max_iterations: 2000, f_tolerance: 1e-13, gradient_tolerance: 1e-30 }
     }
 }
 
@@ -143,10 +143,11 @@ pub fn minimise_watched(
         m.stop = Ending::NotFinite;
         return m;
     }
+    let vanished = params.gradient_tolerance * max_abs(&g);
     let mut pairs: VecDeque<Pair> = VecDeque::with_capacity(params.memory);
     let (mut d, mut x_new, mut g_new) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     while m.iterations < params.max_iterations {
-        if max_abs(&g) <= params.gradient_tolerance * m.f.abs().max(1.0) {
+        if max_abs(&g) <= vanished {
             m.stop = Ending::Gradient;
             break;
         }
@@ -162,7 +163,9 @@ pub fn minimise_watched(
             direction(&pairs, &g, &mut d);
             slope = dot(&d, &g);
         }
-        let first = if pairs.is_empty() { (1.0 / max_abs(&g)).min(1.0) * 0.1 } else { 1.0 };
+        // Without a memory the scale of f is unknown: move the largest coordinate by a tenth of the largest there is.
+        let tenth = 0.1 * if max_abs(&m.x) > 0.0 { max_abs(&m.x) } else { 1.0 };
+        let first = if pairs.is_empty() { tenth / max_abs(&g) } else { 1.0 };
         let found = strong_wolfe(Point { t: 0.0, f: m.f, slope }, first, |t| {
             m.evaluations += 1;
             x_new.iter_mut().zip(&m.x).zip(&d).for_each(|((n, x), d)| *n = x + t * d);

@@ -215,3 +215,16 @@ fn refusals() {
     bad[[2, 2]] = f64::INFINITY;
     assert!(Partial::new(bad.view(), one.view()).is_err());
 }
+
+#[test]
+fn threads_change_no_bit() {
+    let truth = low_rank(150, 3, 6);
+    let mask = holes(150, 1, 0.3, 7);
+    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let solver = LbfgsParams { stopping: kraus::Stopping::after(15), ..LbfgsParams::default() };
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| complete(&partial, &CompletionParams::single(15, 10, 5), &solver).unwrap().matrix)
+    };
+    assert_eq!(on(1), on(3));
+}

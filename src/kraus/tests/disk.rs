@@ -128,3 +128,27 @@ fn an_unwritable_target_leaves_nothing() {
     assert!(save(scratch.file(), &fit(Gamma::None)).is_err());
     assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 1);
 }
+
+/// Reads a model with numpy, where there is one: `PYTHON` or `python3`.
+#[test]
+fn numpy_reads_it() {
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    let run = |args: &[&str]| std::process::Command::new(&python).args(args).output();
+    if !run(&["-c", "import numpy"]).is_ok_and(|o| o.status.success()) {
+        println!("skipped: {python} has no numpy");
+        return;
+    }
+    let scratch = Scratch::new("numpy");
+    let fit = fit(Gamma::Clamp(0.25));
+    save(scratch.file(), &fit).unwrap();
+    let script = "import sys, json, numpy as np; f = np.load(sys.argv[1]); m = json.loads(str(f['metadata'])); \
+                  print(f['layer0'].shape, f['layer1'].dtype, float(f['gamma']), repr(float(f['layer1'][1, 1, 2])), \
+                  m['dims'], m['solver'], m['loss'], m['notes'][0].encode('unicode_escape').decode())";
+    let out = run(&["-c", script, scratch.file().to_str().unwrap()]).unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let value = fit.model.layers[1].ops()[[1, 1, 2]];
+    let expected = format!(
+        "(2, 3, 4) float64 0.25 {value} [4, 3, 2] adam [1.5, 0.30000000000000004] a \"quoted\" note, na\\xefve \\u03a6"
+    );
+    assert_eq!(text.trim(), expected, "{}", String::from_utf8_lossy(&out.stderr));
+}

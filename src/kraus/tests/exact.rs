@@ -111,3 +111,22 @@ fn closed_form_at_the_edge_of_its_range() {
     let scale = test.clean.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     assert!(e.iter().all(|v| v.abs() < 1e-9 * scale));
 }
+
+#[test]
+fn units_of_measurement_do_not_matter() {
+    // Covariances in V^2 are of the order 1e-11; a fit must not take small gradients for vanished ones.
+    let recipe = Recipe { p: 6, q: 4, rank: 2, noise: 0.0, seed: 2 };
+    let train: Samples<f64> = recipe.samples(Split::Train, 0..60);
+    for (sx, sy) in [(1e-11, 1e-11), (1.0, 1e-8), (1e6, 1.0), (1e-6, 1e6)] {
+        let (x, y) = (&train.x * sx, &train.y * sy);
+        let problem = Problem::matrices(x.view(), y.view()).unwrap();
+        let size = y.iter().map(|v| v * v).sum::<f64>() / y.len() as f64;
+        for source in [Source::Moments, Source::Samples] {
+            let solver = LbfgsParams { source, ..LbfgsParams::default() }.check().unwrap();
+            let fit = solver.fit(&problem, Start::single(6, 4, 2, 1)).unwrap();
+            let mse = fit.model.mse(&problem).unwrap();
+            println!("{sx:e} {sy:e} {source:?}: {:.1e} {:?}", mse / size, fit.history.notes);
+            assert!(mse < 1e-16 * size, "{sx} {sy} {source:?}: {mse:e} of {size:e}");
+        }
+    }
+}
