@@ -15,10 +15,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 impl Engine {
-    /// Runs a unit in a folder of its own below [`Job::scratch`] and moves what it wrote into the store. Does not commit its
+    /// Runs a unit in an empty folder below [`Job::scratch`] and moves what it wrote into the store. Does not commit its
     /// record. A unit that panics is a unit that failed.
     pub fn execute(&self, job: &Job, reporter: Option<&Reporter>, cancel: &Arc<AtomicBool>) -> Outcome {
-        let scratch = job.scratch.join(format!("{}-{}", job.unit, job.attempt));
+        // One folder per thread, empty between units: making and removing one per unit would cost more than a trivial
+        // unit does, and file systems are slow to reuse what was just removed.
+        let scratch = job.scratch.join(format!("{:?}", std::thread::current().id()));
         let began = (Instant::now(), host::thread_cpu(), host::process_cpu());
         let ended = self.attempt(job, &scratch, reporter, cancel);
         let outcome = match ended {

@@ -106,7 +106,8 @@ impl Store {
         }
     }
 
-    /// Moves every file of a scratch folder into the store. All files are artefacts; a folder among them is an error.
+    /// Moves every file of a scratch folder into the store and leaves it empty. All files are artefacts; a folder among
+    /// them is an error.
     pub fn take(&self, scratch: &Path) -> Result<Taken> {
         let wrong = |e| Error::io("read", scratch, e);
         let mut taken = Taken::default();
@@ -124,7 +125,6 @@ impl Store {
             taken.artefacts.insert(entry.file_name().to_string_lossy().into_owned(), artefact);
             taken.seen.push((artefact.digest, stat));
         }
-        let _ = std::fs::remove_dir(scratch);
         Ok(taken)
     }
 
