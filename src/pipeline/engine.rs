@@ -77,9 +77,13 @@ impl Engine {
         Judge::new(&self.plan, &self.store, &self.env)
     }
 
-    /// Where `repro.lock` is.
+    /// Where the lock file is: `repro.lock`, or `repro.PROFILE.lock` for a profile that is not the default, so that a
+    /// quick look at the smoke profile does not rewrite what is committed.
     pub fn lock_path(&self) -> PathBuf {
-        self.plan.folder.join("repro.lock")
+        self.plan.folder.join(match self.plan.profile.as_str() {
+            "default" => "repro.lock".into(),
+            other => format!("repro.{other}.lock"),
+        })
     }
 
     /// Runs what is stale, on threads of this process.

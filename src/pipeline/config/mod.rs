@@ -32,7 +32,8 @@
 //! ```
 //!
 //! A profile overrides word by word: `params` and `with` key by key, `matrix` axis by axis, `exclude` and everything
-//! else as a whole. `null` removes a key or an axis. `--set name=value` sets a global parameter, `--set seed=7` the run
+//! else as a whole. `null` removes a key or an axis. Published files of a profile that is not `default` go into a folder of
+//! its name inside the `publish` folder, and its lock file is `repro.PROFILE.lock`. `--set name=value` sets a global parameter, `--set seed=7` the run
 //! seed, `--set stage.key=value` a parameter or an axis of one stage.
 
 pub mod error;

@@ -65,7 +65,7 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
                 Some(node) => whole(node, &format!("stage `{name}`: `retries`"))?.min(1000) as u32,
                 None => 0,
             },
-            publish: publish(declared)?,
+            publish: publish(declared, profile)?,
         });
         join(&mut plan, stage, declared)?;
     }
@@ -263,15 +263,20 @@ fn bytes(value: &Value) -> Option<u64> {
     Some((number * scale) as u64)
 }
 
-fn publish(declared: &Declared) -> Result<Option<PathBuf>> {
+/// The folder to copy artefacts into; a profile that is not the default has a folder of its own in it, so that tiny results never
+/// stand where people look for the real ones.
+fn publish(declared: &Declared, profile: &str) -> Result<Option<PathBuf>> {
     let Some(node) = &declared.publish else { return Ok(None) };
     let what = format!("stage `{}`: `publish`", declared.name.text());
     let Value::Str(text) = node.value() else {
         return Err(ConfigError::at(node, format!("{what}: expected a folder, found {}", node.type_name())));
     };
-    let path = PathBuf::from(&text);
+    let mut path = PathBuf::from(&text);
+    if profile != "default" {
+        path.push(profile);
+    }
     if !path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
-        return Err(ConfigError::at(node, format!("{what}: `{text}` leaves the project's folder")));
+        return Err(ConfigError::at(node, format!("{what}: `{}` leaves the project's folder", path.display())));
     }
     Ok(Some(path))
 }

@@ -145,6 +145,19 @@ fn published_copies_come_back() {
 }
 
 #[test]
+fn a_profile_keeps_its_copies_and_its_lock_file_apart() {
+    let p = Project::new();
+    let yaml = format!("{CHAIN}profiles: {{smoke: {{seed: 8}}}}\n");
+    p.run(&yaml);
+    let (lock, copy) = (p.lock(), std::fs::read_to_string(p.path("figures/out.txt")).unwrap());
+    let smoke = p.engine_for(p.plan_as(&yaml, "smoke"));
+    smoke.run(&RunOptions::default(), &mut |_| {}).unwrap();
+    assert_eq!((p.lock(), std::fs::read_to_string(p.path("figures/out.txt")).unwrap()), (lock, copy.clone()));
+    assert_eq!(smoke.lock_path(), p.path("repro.smoke.lock"));
+    assert_ne!(std::fs::read_to_string(p.path("figures/smoke/out.txt")).unwrap(), copy);
+}
+
+#[test]
 fn targets_bring_their_upstream_and_force_goes_down() {
     let p = Project::new();
     let engine = p.engine(CHAIN);
