@@ -98,6 +98,11 @@ pub struct OneVsRest {
 impl OneVsRest {
     /// Trains on a PSD kernel (n, n) of the training samples with classes 0 .. `classes`.
     pub fn fit(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize, c: f64, tolerance: f64) -> Result<Self> {
+        let n = labels.len();
+        if n == 0 || kernel.dim() != (n, n) {
+            let expected = format!("({n}, {n}), n >= 1, as there are {n} labels");
+            return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+        }
         Self::on_factor(&pivoted_cholesky(kernel), labels, classes, c, tolerance)
     }
 

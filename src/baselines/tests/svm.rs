@@ -126,6 +126,8 @@ fn bad_input_is_refused() {
     let (mut k, labels) = waves();
     let p = Protocol::default();
     assert!(matches!(p.evaluate(k.view(), &labels[..29]), Err(Error::Shape { .. })));
+    assert!(matches!(OneVsRest::fit(k.view(), &labels[..29], 3, 1.0, 1e-3), Err(Error::Shape { .. })));
+    assert!(matches!(OneVsRest::fit(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Svm(_))));
     assert!(matches!(p.evaluate(k.view(), &[1; 30]), Err(Error::Parameter { name: "labels", .. })));
     let all = Protocol { train: 1.0, ..p.clone() };
     assert!(matches!(all.evaluate(k.view(), &labels), Err(Error::Parameter { name: "train", .. })));
