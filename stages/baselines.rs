@@ -46,6 +46,9 @@ pub struct Params {
     /// Epochs of the two networks.
     #[serde(default = "epochs")]
     epochs: usize,
+    /// KKT residual at which trace regression stops, relative to the gradient at zero.
+    #[serde(default = "tolerance")]
+    tolerance: f64,
     /// Validation samples, never more than training samples.
     #[serde(default = "thousand")]
     validation: usize,
@@ -59,6 +62,9 @@ fn ranks() -> Vec<usize> {
 }
 fn epochs() -> usize {
     100
+}
+fn tolerance() -> f64 {
+    1e-8
 }
 fn thousand() -> usize {
     1000
@@ -92,6 +98,9 @@ impl Stage for Baselines {
     fn check(&self, p: &Params) -> Result<(), ParamError> {
         if p.ranks.is_empty() || p.ranks.contains(&0) {
             return Err(ParamError::new("ranks", "needs at least one rank, all at least 1"));
+        }
+        if !(p.tolerance > 0.0 && p.tolerance < 1.0) {
+            return Err(ParamError::new("tolerance", "lies between 0 and 1"));
         }
         let positive = [("l", p.l), ("epochs", p.epochs), ("validation", p.validation), ("test", p.test)];
         match positive.into_iter().find(|(_, n)| *n == 0) {
@@ -153,13 +162,14 @@ fn fit(p: &Params, recipe: &Recipe, train: &Samples<f64>, ctx: &Context) -> Resu
         Ok(fits)
     };
     match p.model {
-        Model::Trace => one(&TraceRegression::nuclear()),
-        Model::TracePsd => one(&TraceRegression::psd()),
+        Model::Trace => one(&TraceRegression { tolerance: p.tolerance, ..TraceRegression::nuclear() }),
+        Model::TracePsd => one(&TraceRegression { tolerance: p.tolerance, ..TraceRegression::psd() }),
         Model::Multivariate => one(&Multivariate::least_squares()),
         Model::Hopls => {
             let largest = p.ranks.iter().copied().max().unwrap_or(1);
-            let modes = |n: usize| p.ranks.iter().copied().filter(|r| *r <= n).chain([n]).collect::<Vec<_>>();
-            one(&Hopls::validated(largest, modes(recipe.p), modes(recipe.q)))
+            // Mode ranks: a quarter, half and all of the inputs' size, half and all of the outputs'.
+            let (x, y) = (recipe.p, recipe.q);
+            one(&Hopls::validated(largest, vec![x.div_ceil(4), x.div_ceil(2), x], vec![y.div_ceil(2), y]))
         }
         Model::ReducedRank => {
             let path = RankPath::fit(x.view(), y.view())?;

@@ -1,6 +1,6 @@
 //! Kind `render`: a figure or table of the paper from results that other stages computed. Trains nothing.
 //!
-//! A figure becomes ID.svg, ID.png and ID.json (title, caption, alternative text, data source); a table ID.md, ID.csv, ID.tex,
+//! A figure becomes ID.svg, ID.png and ID.json (its [`Card`]); a table ID.md, ID.csv, ID.tex,
 //! ID.html and ID.json. `publish: figures` in pipeline.yaml puts them into figures/.
 
 mod regression;
@@ -8,7 +8,7 @@ mod regression;
 use crate::files::write_json;
 use anyhow::Result;
 use pipeline::{Context, Stage, StageResult};
-use report::{Figure, Source, Table};
+use report::{Card, Figure, Table};
 use serde::{Deserialize, Serialize};
 
 /// The kind.
@@ -54,24 +54,11 @@ fn figure1() -> Figure {
     report::figures::partial_trace(&matrix, 3)
 }
 
-/// What the report says about a figure or table beside the picture itself.
-#[derive(Serialize)]
-struct Card<'a> {
-    id: &'a str,
-    title: &'a str,
-    caption: &'a str,
-    alt: &'a str,
-    source: &'a Source,
-}
-
 fn figure(ctx: &Context, f: &Figure) -> Result<()> {
     let path = |ending: &str| ctx.output(&format!("{}.{ending}", f.id)).map_err(|e| anyhow::anyhow!("{e}"));
     fs_err::write(path("svg")?, f.svg()?)?;
     fs_err::write(path("png")?, f.png()?)?;
-    write_json(
-        &path("json")?,
-        &Card { id: &f.id, title: &f.title, caption: &f.caption, alt: &f.alt, source: &f.source },
-    )
+    write_json(&path("json")?, &Card::of_figure(f)?)
 }
 
 fn table(ctx: &Context, t: &Table) -> Result<()> {
@@ -79,6 +66,5 @@ fn table(ctx: &Context, t: &Table) -> Result<()> {
     for (ending, text) in [("md", t.markdown()), ("csv", t.csv()), ("tex", t.latex()), ("html", t.html())] {
         fs_err::write(path(ending)?, text)?;
     }
-    let caption = t.full_caption();
-    write_json(&path("json")?, &Card { id: &t.id, title: &t.caption, caption: &caption, alt: "", source: &t.source })
+    write_json(&path("json")?, &Card::of_table(t))
 }

@@ -8,6 +8,7 @@
 //! | a table in Markdown, CSV, LaTeX, HTML | [`table::Table`] |
 //! | a figure as SVG and PNG | [`figure::Figure`], ready made ones in [`figures`] |
 //! | the paper's claims and their verdicts | [`claims`] |
+//! | what is known of a rendered file | [`card::Card`] |
 //! | the page that tells the whole story | [`page::ReportPage`] |
 //! | a curve in the terminal | [`term::plot`] |
 //!
@@ -42,6 +43,7 @@
 pub mod aggregate;
 pub mod axis;
 mod bars;
+pub mod card;
 pub mod claims;
 pub mod error;
 pub mod escape;
@@ -66,6 +68,7 @@ mod table_formats;
 pub mod term;
 mod xy;
 
+pub use card::Card;
 pub use error::Error;
 pub use figure::Figure;
 pub use results::Results;

@@ -4,13 +4,13 @@
 //! text alternatives, raw data as downloads; style and the small filter script are inlined. A content policy in the page forbids
 //! every network request, so "no network" is enforced by the browser, not promised.
 
+use crate::card::Card;
 use crate::claims::{Judged, Verdict};
 use crate::error::Error;
 use crate::escape::{base64, xml};
 use crate::figure::Figure;
 use crate::results::Results;
 use crate::source::Source;
-use crate::style::Width;
 use crate::table::Table;
 
 /// A file offered as a download from within the page.
@@ -25,8 +25,10 @@ pub struct Download {
 /// A figure on the page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageFigure {
-    /// The figure; its id is the anchor, its alt text and caption are printed.
-    pub figure: Figure,
+    /// Its id is the anchor; its alt text and caption are printed.
+    pub card: Card,
+    /// The picture.
+    pub svg: String,
     /// The numbers behind it.
     pub data: Option<Download>,
     /// What differs from the paper here, and why; empty for nothing.
@@ -35,11 +37,29 @@ pub struct PageFigure {
     pub command: String,
 }
 
+impl PageFigure {
+    /// A figure drawn just now.
+    pub fn of(figure: &Figure, data: Option<Download>, differs: String, command: String) -> Result<Self, Error> {
+        Ok(PageFigure { card: Card::of_figure(figure)?, svg: figure.svg()?, data, differs, command })
+    }
+}
+
+impl PageTable {
+    /// A table made just now.
+    pub fn of(table: &Table, differs: String, command: String) -> Self {
+        PageTable { card: Card::of_table(table), html: table.html(), csv: table.csv(), differs, command }
+    }
+}
+
 /// A table on the page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageTable {
-    /// The table.
-    pub table: Table,
+    /// Its id names the download.
+    pub card: Card,
+    /// The table itself.
+    pub html: String,
+    /// The table as a download.
+    pub csv: String,
     /// What differs from the paper here, and why; empty for nothing.
     pub differs: String,
     /// The command that makes it again.
@@ -134,7 +154,7 @@ impl ReportPage {
         if !self.figures.is_empty() {
             heading(&mut out, "figures", "Figures");
             for f in &self.figures {
-                figure_block(&mut out, f)?;
+                figure_block(&mut out, f);
             }
         }
         if !self.tables.is_empty() {
@@ -238,21 +258,20 @@ pub(crate) fn region(out: &mut String, name: &str) {
     out.push_str(&format!("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n", xml(name)));
 }
 
-pub(crate) fn image(out: &mut String, f: &Figure) -> Result<(), Error> {
-    let scene = f.scene()?;
-    let uri = format!("data:image/svg+xml;base64,{}", base64(f.svg()?.as_bytes()));
-    region(out, &f.title);
+pub(crate) fn image(out: &mut String, card: &Card, svg: &str) {
+    let (width, height) = card.size.unwrap_or_default();
+    let uri = format!("data:image/svg+xml;base64,{}", base64(svg.as_bytes()));
+    region(out, &card.title);
     out.push_str(&format!(
         "<img alt=\"{}\" width=\"{:.0}\" height=\"{:.0}\" src=\"{uri}\"/>\n</div>\n",
-        xml(&f.alt),
-        scene.width * 4.0 / 3.0,
-        scene.height * 4.0 / 3.0
+        xml(&card.alt),
+        width * 4.0 / 3.0,
+        height * 4.0 / 3.0
     ));
-    Ok(())
 }
 
-pub(crate) fn size_class(f: &Figure) -> &'static str {
-    if f.width == Width::TwoColumns { "wide" } else { "narrow" }
+pub(crate) fn size_class(card: &Card) -> &'static str {
+    if card.wide { "wide" } else { "narrow" }
 }
 
 pub(crate) fn download(d: &Download) -> String {
@@ -276,31 +295,31 @@ fn differs(out: &mut String, text: &str, command: &str) {
     }
 }
 
-fn figure_block(out: &mut String, f: &PageFigure) -> Result<(), Error> {
+fn figure_block(out: &mut String, f: &PageFigure) {
+    let card = &f.card;
     out.push_str(&format!(
         "<figure id=\"{}\" class=\"{}\">\n<h3>{}</h3>\n",
-        xml(&f.figure.id),
-        size_class(&f.figure),
-        xml(&f.figure.title)
+        xml(&card.id),
+        size_class(card),
+        xml(&card.title)
     ));
-    image(out, &f.figure)?;
-    let caption = if f.figure.caption.is_empty() { &f.figure.alt } else { &f.figure.caption };
-    out.push_str(&format!("<figcaption>{} {}", xml(caption), xml(&f.figure.source.to_string())));
+    image(out, card, &f.svg);
+    let caption = if card.caption.is_empty() { &card.alt } else { &card.caption };
+    out.push_str(&format!("<figcaption>{} {}", xml(caption), xml(&card.source.to_string())));
     if let Some(d) = &f.data {
         out.push_str(&format!(" {}", download(d)));
     }
     out.push_str("</figcaption>\n");
     differs(out, &f.differs, &f.command);
     out.push_str("</figure>\n");
-    Ok(())
 }
 
 fn table_block(out: &mut String, t: &PageTable) {
     out.push_str("<div>\n");
-    region(out, &t.table.id);
-    out.push_str(&t.table.html());
+    region(out, &t.card.id);
+    out.push_str(&t.html);
     out.push_str("</div>\n");
-    let d = Download { name: format!("{}.csv", t.table.id), text: t.table.csv() };
+    let d = Download { name: format!("{}.csv", t.card.id), text: t.csv.clone() };
     out.push_str(&format!("<p class=\"meta\">{}</p>\n", download(&d)));
     differs(out, &t.differs, &t.command);
     out.push_str("</div>\n");

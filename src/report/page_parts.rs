@@ -1,5 +1,6 @@
 //! The second half of the report page: differences, data, stages, provenance, raw results.
 
+use crate::card::Card;
 use crate::error::Error;
 use crate::escape::xml;
 use crate::page::{Download, MAX_RAW_ROWS, ReportPage, download, heading, image, region, size_class};
@@ -21,8 +22,9 @@ impl ReportPage {
         }
         if let Some(dag) = &self.dag {
             heading(out, "stages", "Stages");
-            out.push_str(&format!("<figure id=\"{}\" class=\"{}\">\n", xml(&dag.id), size_class(dag)));
-            image(out, dag)?;
+            let card = Card::of_figure(dag)?;
+            out.push_str(&format!("<figure id=\"{}\" class=\"{}\">\n", xml(&dag.id), size_class(&card)));
+            image(out, &card, &dag.svg()?);
             out.push_str(&format!("<figcaption>{}</figcaption>\n</figure>\n", xml(&dag.alt)));
         }
         if !self.provenance.is_empty() || !self.commands.is_empty() {

@@ -4,18 +4,22 @@
 //! something, 2 usage or configuration, 130 interrupted.
 
 mod bench;
+mod compare;
 mod completions;
 mod dag;
 mod dag_svg;
 mod doctor;
 mod figures;
 mod options;
+mod outcome;
 mod progress;
 mod project;
+mod report;
 mod run;
 mod signals;
 mod status;
 mod store;
+mod story;
 mod text;
 mod verify;
 mod why;
@@ -62,6 +66,8 @@ enum Command {
     Verify(verify::Args),
     Gc(store::GcArgs),
     Figures(figures::Args),
+    Compare(compare::Args),
+    Report(report::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
     Completions(completions::Args),
@@ -84,6 +90,8 @@ pub fn main() -> ExitCode {
         Command::Verify(a) => verify::run(a, dir),
         Command::Gc(a) => store::gc(a, dir),
         Command::Figures(a) => figures::run(a, dir),
+        Command::Compare(a) => compare::run(a, dir),
+        Command::Report(a) => report::run(a, dir),
         Command::Doctor(a) => doctor::run(a, dir),
         Command::Bench(a) => bench::run(a),
         Command::Completions(a) => completions::run(a),

@@ -41,15 +41,14 @@ pub fn page() -> ReportPage {
         summary: vec!["The published protocol sorts samples by class & so leaks labels through their order.".into()],
         claims: judge_all(&read(PAPER).unwrap(), &m),
         figures: figures
-            .into_iter()
-            .map(|figure| PageFigure {
-                data: Some(Download { name: format!("{}.csv", figure.id), text: "rank,mse\n1,2\n".into() }),
-                differs: "The paper shows Adam only; here the exact solver is used for the large map.".into(),
-                command: format!("repro figures {}", figure.id),
-                figure,
+            .iter()
+            .map(|figure| {
+                let data = Some(Download { name: format!("{}.csv", figure.id), text: "rank,mse\n1,2\n".into() });
+                let differs = "The paper shows Adam only; here the exact solver is used for the large map.".into();
+                PageFigure::of(figure, data, differs, format!("repro figures {}", figure.id)).unwrap()
             })
             .collect(),
-        tables: vec![PageTable { table, differs: String::new(), command: "repro run table2".into() }],
+        tables: vec![PageTable::of(&table, String::new(), "repro run table2".into())],
         differences: vec![Difference {
             what: "Optimiser".into(),
             paper: "Adam, last epoch".into(),
