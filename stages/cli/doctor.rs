@@ -3,6 +3,7 @@
 use super::options::Surroundings;
 use super::text::{Paint, count, size};
 use super::{json, output, project};
+use datasets::fetch::Sources;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -54,8 +55,8 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let folder = project::find(dir).ok();
     checks.extend(place(folder.as_deref()));
     checks.push(cuda());
-    checks.extend(data(folder.as_deref(), &args.surroundings));
-    checks.push(check("fonts", State::Ok, "embedded in the program; system fonts are not used"));
+    checks.extend(data(&args.surroundings));
+    checks.push(fonts());
     if args.json {
         json(&checks)?;
     } else {
@@ -145,40 +146,45 @@ fn cuda() -> Check {
 }
 
 /// Where data would come from.
-fn data(folder: Option<&Path>, surroundings: &Surroundings) -> Vec<Check> {
+fn data(surroundings: &Surroundings) -> Vec<Check> {
     let env = surroundings.environment();
-    let mut out = Vec::new();
-    out.push(match &env.data_dir {
+    let mut out = vec![match &env.data_dir {
         Some(dir) if dir.is_dir() => check("data folder", State::Ok, dir.display().to_string()),
         Some(dir) => {
             check("data folder", State::Broken, format!("{} is no folder; see --data-dir, REPRO_DATA", dir.display()))
         }
         None => check("data folder", State::Note, "none given (--data-dir or REPRO_DATA)"),
-    });
-    let list = folder.map(|f| f.join("data/sources.yaml")).and_then(|p| fs_err::read_to_string(p).ok());
-    let hosts: BTreeSet<String> = list.iter().flat_map(|text| hosts(text)).collect();
-    for host in hosts {
+    }];
+    let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(&f.address)).collect();
+    let ask = |host: &String| {
         let name = format!("source {host}");
-        out.push(if env.offline {
-            check(name, State::Note, "not asked (--offline)")
-        } else {
-            match reach(&host) {
-                Ok(()) => check(name, State::Ok, "answers"),
-                Err(e) => check(
-                    name,
-                    State::Note,
-                    format!("not reachable ({e}); cached, embedded or simulated data will be used"),
-                ),
+        match (env.offline, if env.offline { Ok(()) } else { reach(host) }) {
+            (true, _) => check(name, State::Note, "not asked (--offline)"),
+            (_, Ok(())) => check(name, State::Ok, "answers"),
+            (_, Err(e)) => {
+                let instead = "cached, embedded or simulated data will be used";
+                check(name, State::Note, format!("not reachable ({e}); {instead}"))
             }
-        });
-    }
+        }
+    };
+    // All at once: a name server that does not answer takes seconds to give up.
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = hosts.iter().map(|host| scope.spawn(|| ask(host))).collect();
+        out.extend(asked.into_iter().filter_map(|a| a.join().ok()));
+    });
     out
 }
 
-/// The hosts in the `address:` lines of sources.yaml.
-fn hosts(sources: &str) -> impl Iterator<Item = String> {
-    let addresses = sources.lines().filter_map(|l| l.trim_start_matches([' ', '-']).strip_prefix("address:"));
-    addresses.filter_map(|a| Some(a.trim().split("://").nth(1)?.split('/').next()?.to_string()))
+/// `a.org` of `https://a.org/x`.
+fn host(address: &str) -> Option<String> {
+    address.split("://").nth(1)?.split('/').next().map(str::to_string)
+}
+
+/// Figures use the font inside the program: measure a word with it.
+fn fonts() -> Check {
+    let width = report::font::width("repro", 10.0, report::font::Weight::Regular);
+    let state = if width > 0.0 { State::Ok } else { State::Broken };
+    check("fonts", state, format!("`{}` embedded in the program; system fonts are not used", report::font::FAMILY))
 }
 
 fn reach(host: &str) -> std::io::Result<()> {
@@ -190,9 +196,8 @@ fn reach(host: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn hosts_come_from_address_lines() {
-        let text =
-            "files:\n  - id: a\n    address: https://a.org/x/{name}.mat\n  - address: http://b.net\n    file: c.d\n";
-        assert_eq!(super::hosts(text).collect::<Vec<_>>(), ["a.org", "b.net"]);
+    fn the_host_of_an_address() {
+        assert_eq!(super::host("https://a.org/x/{name}.mat").as_deref(), Some("a.org"));
+        assert_eq!(super::host("nonsense"), None);
     }
 }

@@ -33,6 +33,9 @@ pub struct Surroundings {
     /// Folder with data files you already have (default: the environment variable REPRO_DATA)
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+    /// Take a downloaded file although its checksum is not the one seen first
+    #[arg(long)]
+    pub accept_changed: bool,
     /// Where training runs: `cuda` fails loudly without a usable GPU, `auto` says why it fell back
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
@@ -60,6 +63,7 @@ impl Surroundings {
             data_dir,
             offline: self.offline,
             require_real: self.require_real,
+            accept_changed: self.accept_changed,
             backend: match self.backend {
                 Backend::Auto => "auto",
                 Backend::Cpu => "cpu",
