@@ -13,6 +13,8 @@ use linalg::kernels::add_to;
 /// Below this many multiply-adds a block is not worth another core.
 const GRAIN: usize = 1 << 22;
 const MOST_BLOCKS: usize = 16;
+/// Samples that share one gradient buffer at least: each buffer is cleared and added up once per step.
+const LEAST_BLOCK: usize = 4;
 
 /// The loss of a stack on a problem and its gradient, with all buffers allocated once.
 pub struct Engine<'s, 'p, T> {
@@ -30,7 +32,7 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         let layers = layers(problem, stack);
         let batch = batch.clamp(1, problem.len());
         let cost = batch * layers.iter().map(Layer::cost).sum::<usize>();
-        let blocks = (cost / GRAIN).clamp(1, MOST_BLOCKS).min(batch);
+        let blocks = (cost / GRAIN).min(MOST_BLOCKS).min(batch / LEAST_BLOCK).max(1);
         let block = batch.div_ceil(blocks);
         let works = (0..blocks).map(|_| Work::new(&layers, stack.gamma, block)).collect();
         let zeros = || vec![T::of(0.0); stack.len()];

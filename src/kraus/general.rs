@@ -187,7 +187,7 @@ impl<T: Real> GeneralMap<T> {
                     let out = rows.into_shape_with_order(left.dim()).expect("whole rows of a standard array");
                     match problem.inputs() {
                         Inputs::Matrices(x) => {
-                            let x = x.index_axis(Axis(0), group[i]);
+                            let x = x.matrix(group[i]);
                             gemm(one, left.view(), if transposed { x.reversed_axes() } else { x }, zero, out);
                         }
                         Inputs::Units { pairs, .. } => {

@@ -5,13 +5,64 @@
 
 use crate::error::{Error, Result, check_finite};
 use linalg::Real;
-use ndarray::{ArrayView2, ArrayView3, CowArray, Ix3};
+use ndarray::{ArrayView2, ArrayView3, Axis};
+
+/// Square matrices (l, n, n) in standard layout, borrowed where they come that way and copied otherwise.
+///
+/// A slice and its shape, because an `ndarray` view ties every lifetime it meets to its own.
+#[derive(Debug, Clone)]
+pub struct Matrices<'a, T> {
+    data: Data<'a, T>,
+    l: usize,
+    n: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Data<'a, T> {
+    Borrowed(&'a [T]),
+    Owned(Vec<T>),
+}
+
+impl<'a, T: Real> Matrices<'a, T> {
+    fn new(a: ArrayView3<'a, T>) -> Self {
+        let (l, n, _) = a.dim();
+        let data = a.to_slice().map_or_else(|| Data::Owned(a.iter().copied().collect()), Data::Borrowed);
+        Self { data, l, n }
+    }
+
+    /// (l, n, n).
+    pub fn dim(&self) -> (usize, usize, usize) {
+        (self.l, self.n, self.n)
+    }
+
+    /// All of them.
+    pub fn view(&self) -> ArrayView3<'_, T> {
+        // The constructor takes l n n values, in standard order.
+        ArrayView3::from_shape(self.dim(), self.as_slice()).expect("length fits the shape")
+    }
+
+    /// All of them as one slice.
+    pub fn as_slice(&self) -> &[T] {
+        match &self.data {
+            Data::Borrowed(data) => data,
+            Data::Owned(data) => data,
+        }
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// If `i` is not below l: a programming error.
+    pub fn matrix(&self, i: usize) -> ArrayView2<'_, T> {
+        self.view().index_axis_move(Axis(0), i)
+    }
+}
 
 /// The inputs of a problem.
 #[derive(Debug, Clone)]
 pub enum Inputs<'a, T> {
     /// Matrices, shape (l, p, p), in standard layout.
-    Matrices(CowArray<'a, T, Ix3>),
+    Matrices(Matrices<'a, T>),
     /// Matrix units E_ij of size p x p.
     Units {
         /// Size of the units.
@@ -35,8 +86,8 @@ pub enum Inputs<'a, T> {
 #[derive(Debug, Clone)]
 pub struct Problem<'a, T> {
     inputs: Inputs<'a, T>,
-    targets: CowArray<'a, T, Ix3>,
-    mask: Option<CowArray<'a, T, Ix3>>,
+    targets: Matrices<'a, T>,
+    mask: Option<Matrices<'a, T>>,
     symmetric_inputs: Vec<bool>,
     symmetric: bool,
 }
@@ -55,8 +106,8 @@ impl<'a, T: Real> Problem<'a, T> {
         check_finite("inputs", x)?;
         let symmetric_inputs = x.outer_iter().map(is_symmetric).collect::<Vec<_>>();
         let symmetric = symmetric_inputs.iter().all(|s| *s) && y.outer_iter().all(is_symmetric);
-        let inputs = Inputs::Matrices(standard(x));
-        Ok(Self { inputs, targets: standard(y), mask: None, symmetric_inputs, symmetric })
+        let inputs = Inputs::Matrices(Matrices::new(x));
+        Ok(Self { inputs, targets: Matrices::new(y), mask: None, symmetric_inputs, symmetric })
     }
 
     /// Completion: block (i, j) of a p x p block matrix is the target of E_ij.
@@ -71,13 +122,13 @@ impl<'a, T: Real> Problem<'a, T> {
         let symmetric_inputs = pairs.iter().map(|(i, j)| i == j).collect::<Vec<_>>();
         let symmetric = symmetric_inputs.iter().all(|s| *s) && y.outer_iter().all(is_symmetric);
         let inputs = Inputs::Units { p, pairs };
-        Ok(Self { inputs, targets: standard(y), mask: None, symmetric_inputs, symmetric })
+        Ok(Self { inputs, targets: Matrices::new(y), mask: None, symmetric_inputs, symmetric })
     }
 
     /// With a mask (l, q, q) of 1 (observed) and 0 (missing): errors at zeros do not count.
     pub fn with_mask(mut self, mask: ArrayView3<'a, T>) -> Result<Self> {
         if mask.dim() != self.targets.dim() {
-            let expected = self.targets.shape().to_vec();
+            let expected = self.targets.view().shape().to_vec();
             return Err(Error::Shape { what: "mask", expected, got: mask.shape().to_vec() });
         }
         for (index, m) in mask.outer_iter().enumerate() {
@@ -86,7 +137,7 @@ impl<'a, T: Real> Problem<'a, T> {
             }
         }
         self.symmetric &= mask.outer_iter().all(is_symmetric);
-        self.mask = Some(standard(mask));
+        self.mask = Some(Matrices::new(mask));
         Ok(self)
     }
 
@@ -95,10 +146,10 @@ impl<'a, T: Real> Problem<'a, T> {
         if let Some(index) = self.symmetric_inputs.iter().position(|s| !s) {
             return Err(Error::NotSymmetric { what: "inputs", index });
         }
-        if let Some(index) = self.targets.outer_iter().position(|m| !is_symmetric(m)) {
+        if let Some(index) = self.targets.view().outer_iter().position(|m| !is_symmetric(m)) {
             return Err(Error::NotSymmetric { what: "targets", index });
         }
-        let mask = self.mask.as_ref().and_then(|m| m.outer_iter().position(|m| !is_symmetric(m)));
+        let mask = self.mask.as_ref().and_then(|m| m.view().outer_iter().position(|m| !is_symmetric(m)));
         match mask {
             Some(index) => Err(Error::NotSymmetric { what: "mask", index }),
             None => Ok(self),
@@ -117,17 +168,17 @@ impl<'a, T: Real> Problem<'a, T> {
 
     /// The mask, (l, q, q), in standard layout.
     pub fn mask(&self) -> Option<ArrayView3<'_, T>> {
-        self.mask.as_ref().map(CowArray::view)
+        self.mask.as_ref().map(Matrices::view)
     }
 
     /// The targets as one slice.
     pub(crate) fn targets_slice(&self) -> &[T] {
-        self.targets.as_slice().expect("standard layout") // `standard` made it so
+        self.targets.as_slice()
     }
 
     /// The mask as one slice.
     pub(crate) fn mask_slice(&self) -> Option<&[T]> {
-        self.mask.as_ref().map(|m| m.as_slice().expect("standard layout")) // as above
+        self.mask.as_ref().map(Matrices::as_slice)
     }
 
     /// Whether all inputs, targets and masks are symmetric: gradients then need three products instead of five.
@@ -188,8 +239,4 @@ fn check_targets<T: Real>(l: usize, y: &ArrayView3<'_, T>) -> Result<()> {
         return Err(Error::Shape { what: "targets", expected: vec![l, q, q], got: y.shape().to_vec() });
     }
     check_finite("targets", *y)
-}
-
-fn standard<'a, T: Real>(a: ArrayView3<'a, T>) -> CowArray<'a, T, Ix3> {
-    if a.is_standard_layout() { CowArray::from(a) } else { CowArray::from(a.as_standard_layout().into_owned()) }
 }

@@ -5,7 +5,7 @@
 //! reuses the forward product T = A_k X: three products instead of five.
 
 use crate::layout::Layer;
-use crate::problem::{Inputs, Problem};
+use crate::problem::{Inputs, Matrices, Problem};
 use crate::stack::Gamma;
 use linalg::kernels::{residual, small_gemm};
 use linalg::{Clamp, Real};
@@ -44,6 +44,16 @@ pub(crate) struct Shared<'s, 'p, T> {
     pub backward: bool,
 }
 
+impl<T: Real> Shared<'_, '_, T> {
+    fn prefetch(&self, sample: usize) {
+        if let Inputs::Matrices(x) = self.problem.inputs() {
+            linalg::kernels::prefetch(input(x, sample, self.problem.p()));
+        }
+        let size = self.problem.q() * self.problem.q();
+        linalg::kernels::prefetch(&self.problem.targets_slice()[sample * size..(sample + 1) * size]);
+    }
+}
+
 impl<T: Real> Work<T> {
     pub fn new(layers: &[Layer], gamma: Gamma, block: usize) -> Self {
         let chunk = if layers.len() == 1 { 1 } else { block.clamp(1, linalg::lanes::LANES) };
@@ -74,7 +84,10 @@ impl<T: Real> Work<T> {
         if shared.backward {
             self.grad.fill(T::of(0.0));
         }
-        for chunk in samples.chunks(self.chunk) {
+        for (n, chunk) in samples.chunks(self.chunk).enumerate() {
+            // Shuffled samples are cold, and no prefetcher can guess the order.
+            let ahead = samples.iter().skip((n + 1) * self.chunk).take(self.chunk);
+            ahead.for_each(|&sample| shared.prefetch(sample));
             self.forward(shared, chunk);
             self.errors(shared, chunk);
             if shared.backward {
@@ -169,9 +182,8 @@ impl<T: Real> Work<T> {
     }
 }
 
-fn input<'x, T: Real>(x: &'x ndarray::CowArray<'_, T, ndarray::Ix3>, sample: usize, p: usize) -> &'x [T] {
-    // Problem keeps its inputs in standard layout.
-    &x.as_slice().expect("standard layout")[sample * p * p..(sample + 1) * p * p]
+fn input<'x, T: Real>(x: &'x Matrices<'_, T>, sample: usize, p: usize) -> &'x [T] {
+    &x.as_slice()[sample * p * p..(sample + 1) * p * p]
 }
 
 /// Clamps a chunk of n x n matrices in place, or takes gradients back through the clamp.

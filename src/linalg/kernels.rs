@@ -99,6 +99,19 @@ pub fn add_to<T: Kernels>(out: &mut [T], x: &[T]) {
     T::add_to(out, x);
 }
 
+/// Asks for the first 4 KiB of a slice ahead of its use; a hint without effect on results.
+#[inline]
+pub fn prefetch<T>(data: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of_val(data).min(4096)).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address lies inside the slice, and a prefetch reads nothing architecturally.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().cast::<i8>().add(line)) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = data;
+}
+
 #[inline(always)]
 fn adam_body<T: Float>(s: AdamStep<T>, w: &mut [T], m: &mut [T], v: &mut [T], g: &[T]) {
     let (c1, c2) = (T::one() - s.beta1, T::one() - s.beta2);
