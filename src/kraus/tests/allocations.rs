@@ -3,11 +3,16 @@
 use kraus::{AdamParams, Architecture, Flow, Gamma, Problem, Progress, Session, Solver, Start, Stopping};
 use ndarray::Array3;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 struct Counting;
-static CALLS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Calls of this thread alone: the test harness allocates on its own threads whenever it likes, and these fits are
+    /// small enough to stay on the thread that asked for them.
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// The counters are shared, so the tests of this file run one at a time.
@@ -16,7 +21,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 // SAFETY: passes everything on to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, SeqCst);
+        CALLS.with(|c| c.set(c.get() + 1));
         let live = LIVE.fetch_add(layout.size(), SeqCst) + layout.size();
         PEAK.fetch_max(live, SeqCst);
         // SAFETY: as the caller's.
@@ -39,7 +44,7 @@ fn symmetric(l: usize, n: usize) -> Array3<f32> {
 fn per_epoch(problem: &Problem<'_, f32>, arch: Architecture) -> Vec<usize> {
     let mut seen = Vec::with_capacity(8);
     let mut watch = |_: &Progress| {
-        seen.push(CALLS.load(SeqCst));
+        seen.push(CALLS.with(Cell::get));
         Flow::Continue
     };
     let mut session = Session { validation: Some(problem), watch: None };
