@@ -43,9 +43,9 @@ pub struct Params {
     /// Ranks to choose from, for the models that have one: reduced rank, latent vectors of HOPLS, tensor ranks.
     #[serde(default = "ranks")]
     ranks: Vec<usize>,
-    /// Epochs of the two networks.
-    #[serde(default = "epochs")]
-    epochs: usize,
+    /// Samples that the two networks see in training: epochs are this many over l, so that small sets get more of them.
+    #[serde(default = "visits")]
+    visits: usize,
     /// KKT residual at which trace regression stops, relative to the gradient at zero.
     #[serde(default = "tolerance")]
     tolerance: f64,
@@ -60,8 +60,8 @@ pub struct Params {
 fn ranks() -> Vec<usize> {
     vec![1, 2, 5, 10, 20, 50, 100]
 }
-fn epochs() -> usize {
-    100
+fn visits() -> usize {
+    100_000
 }
 fn tolerance() -> f64 {
     1e-8
@@ -102,7 +102,7 @@ impl Stage for Baselines {
         if !(p.tolerance > 0.0 && p.tolerance < 1.0) {
             return Err(ParamError::new("tolerance", "lies between 0 and 1"));
         }
-        let positive = [("l", p.l), ("epochs", p.epochs), ("validation", p.validation), ("test", p.test)];
+        let positive = [("l", p.l), ("visits", p.visits), ("validation", p.validation), ("test", p.test)];
         match positive.into_iter().find(|(_, n)| *n == 0) {
             Some((name, _)) => Err(ParamError::new(name, "must be at least 1")),
             None => Ok(()),
@@ -149,7 +149,7 @@ fn note(fitted: &Fitted) -> String {
 /// The fits of the grid; rank 0 stands for a model without one.
 fn fit(p: &Params, recipe: &Recipe, train: &Samples<f64>, ctx: &Context) -> Result<Vec<(usize, Fitted)>> {
     let (x, y): (&Array3<f64>, &Array3<f64>) = (&train.x, &train.y);
-    let training = Training { epochs: p.epochs, seed: ctx.seed(), ..Training::default() };
+    let training = Training { epochs: p.visits.div_ceil(p.l), seed: ctx.seed(), ..Training::default() };
     let one = |model: &dyn Regressor| -> Result<Vec<(usize, Fitted)>> { Ok(vec![(0, model.fit(x.view(), y.view())?)]) };
     let grid = |model: &dyn Fn(usize) -> Box<dyn Regressor>, max: usize| -> Result<Vec<(usize, Fitted)>> {
         let ranks: Vec<usize> = p.ranks.iter().copied().filter(|r| *r <= max).collect();

@@ -48,6 +48,8 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
     let mut file = tempfile::Builder::new().prefix(".report").tempfile_in(folder)?;
     std::io::Write::write_all(&mut file, html.as_bytes())?;
     file.as_file().sync_all()?;
+    // Temporary files are private; a report is meant to be read by others.
+    file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     file.persist(&path)?;
     if !outcome.missing.is_empty() {
         eprintln!("left out, since not up to date: {}; `repro run all` computes them", outcome.missing.join(", "));
