@@ -3,7 +3,7 @@
 
 use super::text::{Paint, count, duration};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
-use pipeline::{Event, Plan};
+use pipeline::{Engine, Event, Plan, RunOptions};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,9 +49,17 @@ struct Bars {
 }
 
 impl<'a> Display<'a> {
-    /// A display for runs of `plan`; `stop` is the flag that Ctrl-C raises.
-    pub fn new(plan: &'a Plan, stop: Arc<AtomicBool>) -> Display<'a> {
-        let bars = std::io::stderr().is_terminal().then(|| {
+    /// A display for a run with these options; its `cancel` is the flag that Ctrl-C raises.
+    pub fn new(engine: &'a Engine, options: &RunOptions) -> pipeline::Result<Display<'a>> {
+        let (plan, terminal) = (engine.plan(), std::io::stderr().is_terminal());
+        let mut stage_todo = vec![0; plan.stages.len()];
+        if terminal {
+            // Bars need their length, and only a dry run knows which units of a stage are stale.
+            for pending in engine.dry_run(options)? {
+                stage_todo[plan.units[pending.unit].stage] += 1;
+            }
+        }
+        let bars = terminal.then(|| {
             let area = MultiProgress::new();
             let current = area.add(ProgressBar::no_length());
             current.set_style(style("  {wide_msg}"));
@@ -64,12 +72,12 @@ impl<'a> Display<'a> {
             last_line: Instant::now(),
             todo: 0,
             done: 0,
-            stage_todo: vec![0; plan.stages.len()],
+            stage_todo,
             running: BTreeMap::new(),
             bars,
             ended: false,
         };
-        Display { state: Mutex::new(state), ended: Condvar::new(), stop }
+        Ok(Display { state: Mutex::new(state), ended: Condvar::new(), stop: options.cancel.clone() })
     }
 
     fn state(&self) -> MutexGuard<'_, State<'a>> {
@@ -130,10 +138,7 @@ impl<'a> Display<'a> {
 impl State<'_> {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Planned { units, fresh, .. } => {
-                self.todo = units - fresh;
-                self.stage_todo = self.plan.stages.iter().map(|s| s.units.len()).collect();
-            }
+            Event::Planned { units, fresh, .. } => self.todo = units - fresh,
             Event::Started { unit, .. } => {
                 self.running.insert(*unit, String::new());
                 self.bar(*unit);

@@ -100,7 +100,7 @@ fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Res
 /// Run with progress and Ctrl-C, print the summary; the exit code. `start` is when the user began to wait.
 pub fn execute(engine: &Engine, mut options: RunOptions, start: Instant) -> anyhow::Result<u8> {
     options.cancel = signals::stop_flag()?;
-    let display = Display::new(engine.plan(), options.cancel.clone());
+    let display = Display::new(engine, &options)?;
     let summary = std::thread::scope(|scope| {
         scope.spawn(|| display.watch());
         let _end = display.end_on_drop();
