@@ -9,8 +9,8 @@ use crate::rows::{row, write_rows};
 use anyhow::Result;
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{
-    AdamParams, Basis, Fit, FitError, Flow, KrausMap, Lbfgs, LbfgsParams, MomentsBuilder, Problem, Session, Solver,
-    Stack, Start, Stopping, closed_form,
+    AdamParams, Basis, Fit, FitError, Flow, KrausMap, Lbfgs, LbfgsParams, Moments, MomentsBuilder, Problem, Session,
+    Solver, Stack, Start, Stopping, closed_form,
 };
 use pipeline::{Context, ParamError, Stage, StageResult};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,25 @@ enum How {
     Exact,
 }
 
+/// One rank or several.
+#[derive(Serialize, Deserialize, Clone)]
+#[serde(untagged)]
+enum Ranks {
+    /// One.
+    One(usize),
+    /// Several.
+    Many(Vec<usize>),
+}
+
+impl Ranks {
+    fn list(&self) -> Vec<usize> {
+        match self {
+            Ranks::One(rank) => vec![*rank],
+            Ranks::Many(ranks) => ranks.clone(),
+        }
+    }
+}
+
 /// Its parameters.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,8 +58,8 @@ pub struct Params {
     dataset: u64,
     /// Training samples.
     l: usize,
-    /// Kraus rank of the model.
-    rank: usize,
+    /// Kraus rank of the model; a list fits several in one unit, which shares the moments of a large sample.
+    rank: Ranks,
     solver: How,
     /// Adam: epochs. The paper says 100, its scripts run 200.
     #[serde(default = "hundred")]
@@ -108,8 +127,13 @@ impl Stage for Train {
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
-        let positive =
-            [("l", p.l), ("rank", p.rank), ("epochs", p.epochs), ("batch", p.batch), ("iterations", p.iterations)];
+        let positive = [
+            ("l", p.l),
+            ("rank", p.rank.list().into_iter().min().unwrap_or(0)),
+            ("epochs", p.epochs),
+            ("batch", p.batch),
+            ("iterations", p.iterations),
+        ];
         if let Some((name, _)) =
             positive.into_iter().chain([("validation", p.validation), ("test", p.test)]).find(|(_, n)| *n == 0)
         {
@@ -120,11 +144,16 @@ impl Stage for Train {
 
     fn run(&self, params: &Params, ctx: &Context) -> StageResult {
         let recipe: Recipe = read_json(input_with(ctx, "task.json")?.path("task.json")?)?;
-        let rows = match params.solver {
-            How::Adam => adam(params, &recipe, ctx)?,
-            How::Exact => exact(params, &recipe, ctx)?,
-        };
-        Ok(write_rows(ctx, &rows.iter().map(row).collect::<Result<Vec<_>>>()?)?)
+        let mut lines = Vec::new();
+        match params.solver {
+            How::Adam => {
+                for rank in params.rank.list() {
+                    lines.extend(adam(params, &recipe, rank, ctx)?);
+                }
+            }
+            How::Exact => exact(params, &recipe, ctx, &mut lines)?,
+        }
+        Ok(write_rows(ctx, &lines.iter().map(row).collect::<Result<Vec<_>>>()?)?)
     }
 }
 
@@ -132,6 +161,7 @@ impl Stage for Train {
 fn line<'a>(
     p: &'a Params,
     recipe: &Recipe,
+    rank: usize,
     solver: &'a str,
     map: &Stack<f64>,
     train_mse: f64,
@@ -149,7 +179,7 @@ fn line<'a>(
         noise: p.noise,
         dataset: p.dataset,
         l: p.l,
-        rank: p.rank,
+        rank,
         train_mse,
         validation_mse: squares.sum() / squares.len() as f64,
         largest: squares.iter().copied().fold(0.0, f64::max),
@@ -161,33 +191,26 @@ fn line<'a>(
 }
 
 /// The last epoch, as the paper reports it, and the epoch that is best on the validation set.
-fn adam<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context) -> Result<Vec<Line<'a>>> {
+fn adam<'a>(p: &'a Params, recipe: &Recipe, rank: usize, ctx: &Context) -> Result<Vec<Line<'a>>> {
     let train: Samples<f32> = recipe.samples(Split::Train, 0..p.l);
     let held: Samples<f32> = recipe.samples(Split::Validation, 0..p.validation.min(p.l));
     let problem = Problem::matrices(train.x.view(), train.y.view())?;
-    let last = adam_run(p, ctx, &problem, p.epochs, Some(&held))?;
-    let epoch = last.history.best().unwrap_or(p.epochs);
-    // Training is deterministic, so the model of the best epoch is the last one of a run that stops there.
-    let best = adam_run(p, ctx, &problem, epoch, None)?;
+    let last = adam_run(p, ctx, &problem, rank, p.epochs, Some(&held))?;
     let losses = &last.history.loss;
-    Ok(vec![
-        line(
-            p,
-            recipe,
-            "adam, last epoch",
-            &wide(&last.model)?,
-            losses[losses.len() - 1],
-            losses.len(),
-            String::new(),
-        )?,
-        line(p, recipe, "adam, best epoch", &wide(&best.model)?, losses[epoch - 1], epoch, String::new())?,
-    ])
+    let (model, n) = (wide(&last.model)?, losses.len());
+    let mut lines = vec![line(p, recipe, rank, "adam, last epoch", &model, losses[n - 1], n, String::new())?];
+    let epoch = last.history.best().unwrap_or(n);
+    // Training is deterministic, so the model of the best epoch is the last one of a run that stops there.
+    let best = if epoch == n { model } else { wide(&adam_run(p, ctx, &problem, rank, epoch, None)?.model)? };
+    lines.push(line(p, recipe, rank, "adam, best epoch", &best, losses[epoch - 1], epoch, String::new())?);
+    Ok(lines)
 }
 
 fn adam_run(
     p: &Params,
     ctx: &Context,
     problem: &Problem<'_, f32>,
+    rank: usize,
     epochs: usize,
     held: Option<&Samples<f32>>,
 ) -> Result<Fit<f32>> {
@@ -196,7 +219,7 @@ fn adam_run(
     let mut watch = |now: &kraus::Progress| show(ctx, now);
     let validation = held.map(|s| Problem::matrices(s.x.view(), s.y.view())).transpose()?;
     let mut session = Session { validation: validation.as_ref(), watch: Some(&mut watch) };
-    let fit = solver.fit_with(problem, Start::single(problem.p(), problem.q(), p.rank, seed), &mut session)?;
+    let fit = solver.fit_with(problem, Start::single(problem.p(), problem.q(), rank, seed), &mut session)?;
     anyhow::ensure!(!ctx.cancelled(), "cancelled");
     Ok(fit)
 }
@@ -214,11 +237,19 @@ fn wide(model: &Stack<f32>) -> Result<Stack<f64>> {
 }
 
 /// The optimum, from moments where the samples determine the least squares map, else from the samples.
-fn exact<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context) -> Result<Vec<Line<'a>>> {
+fn exact<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context, lines: &mut Vec<Line<'a>>) -> Result<()> {
     let determined = p.l >= recipe.p * (recipe.p + 1) / 2;
-    let (fit, note) = if determined { on_moments(p, recipe, ctx)? } else { on_samples(p, recipe, ctx)? };
-    let train_mse = fit.history.loss.last().copied().unwrap_or(f64::NAN);
-    Ok(vec![line(p, recipe, "exact", &fit.model, train_mse, fit.history.loss.len(), note)?])
+    let moments = if determined { Some(moments(p, recipe, ctx)?) } else { None };
+    for rank in p.rank.list() {
+        let (fit, note) = match &moments {
+            Some(moments) => on_moments(p, moments, rank, ctx)?,
+            None => on_samples(p, recipe, rank, ctx)?,
+        };
+        anyhow::ensure!(!ctx.cancelled(), "cancelled");
+        let train_mse = fit.history.loss.last().copied().unwrap_or(f64::NAN);
+        lines.push(line(p, recipe, rank, "exact", &fit.model, train_mse, fit.history.loss.len(), note.into())?);
+    }
+    Ok(())
 }
 
 /// L-BFGS that ends where the loss is zero for all that f64 can tell.
@@ -230,7 +261,7 @@ fn lbfgs(p: &Params, scale: f64) -> Result<Lbfgs> {
 /// Samples made at a time while the moments are summed: bounds the memory, whatever l is.
 const BLOCK: usize = 512;
 
-fn on_moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<(Fit<f64>, String)> {
+fn moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<Moments> {
     let mut builder = MomentsBuilder::new(recipe.p, recipe.q, Basis::Symmetric);
     for from in (0..p.l).step_by(BLOCK) {
         anyhow::ensure!(!ctx.cancelled(), "cancelled");
@@ -238,26 +269,27 @@ fn on_moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<(Fit<f64>, S
         let s: Samples<f64> = recipe.samples(Split::Train, from..(from + BLOCK).min(p.l));
         builder.update(s.x.view(), s.y.view())?;
     }
-    let moments = builder.finish()?;
-    let scale = moments.yy() / (p.l * recipe.q * recipe.q) as f64;
-    let (start, how) = match closed_form(&moments, p.rank) {
+    Ok(builder.finish()?)
+}
+
+fn on_moments(p: &Params, moments: &Moments, rank: usize, ctx: &Context) -> Result<(Fit<f64>, &'static str)> {
+    let scale = moments.yy() / (moments.samples() * moments.q() * moments.q()) as f64;
+    let (start, how) = match closed_form(moments, rank) {
         Ok(map) => (Start::Given(Stack::from(map)), "closed form, L-BFGS on the moments"),
         Err(FitError::Unsupported { .. }) => {
-            (Start::single(recipe.p, recipe.q, p.rank, ctx.seed()), "L-BFGS on the moments from a random start")
+            (Start::single(moments.p(), moments.q(), rank, ctx.seed()), "L-BFGS on the moments from a random start")
         }
         Err(other) => return Err(other.into()),
     };
-    Ok((lbfgs(p, scale)?.fit_moments(&moments, start)?, how.into()))
+    Ok((lbfgs(p, scale)?.fit_moments(moments, start)?, how))
 }
 
-fn on_samples(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<(Fit<f64>, String)> {
+fn on_samples(p: &Params, recipe: &Recipe, rank: usize, ctx: &Context) -> Result<(Fit<f64>, &'static str)> {
     let s: Samples<f64> = recipe.samples(Split::Train, 0..p.l);
     let scale = s.y.iter().map(|v| v * v).sum::<f64>() / s.y.len() as f64;
     let problem = Problem::matrices(s.x.view(), s.y.view())?;
     let mut watch = |now: &kraus::Progress| show(ctx, now);
     let mut session = Session { validation: None, watch: Some(&mut watch) };
-    let start = Start::single(recipe.p, recipe.q, p.rank, ctx.seed());
-    let fit = lbfgs(p, scale)?.fit_with(&problem, start, &mut session)?;
-    anyhow::ensure!(!ctx.cancelled(), "cancelled");
-    Ok((fit, "L-BFGS on the samples from a random start".into()))
+    let start = Start::single(recipe.p, recipe.q, rank, ctx.seed());
+    Ok((lbfgs(p, scale)?.fit_with(&problem, start, &mut session)?, "L-BFGS on the samples from a random start"))
 }
