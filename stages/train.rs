@@ -117,8 +117,11 @@ struct Line<'a> {
     note: String,
 }
 
-/// The square error is trusted to be zero below this share of E[Y^2].
+/// Below this share of E[Y^2] the square error on samples is rounding.
 const EXACT: f64 = 1e-20;
+
+/// Through the moments the square error cannot be resolved below about this share of E[Y^2].
+const RESOLVED: f64 = 1e-12;
 
 impl Stage for Train {
     const NAME: &'static str = "train";
@@ -252,9 +255,9 @@ fn exact<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context, lines: &mut Vec<Line
     Ok(())
 }
 
-/// L-BFGS that ends where the loss is zero for all that f64 can tell.
-fn lbfgs(p: &Params, scale: f64) -> Result<Lbfgs> {
-    let stopping = Stopping { target: EXACT * scale, ..Stopping::after(p.iterations) };
+/// L-BFGS that ends where the loss is zero for all that can be told.
+fn lbfgs(p: &Params, target: f64) -> Result<Lbfgs> {
+    let stopping = Stopping { target, ..Stopping::after(p.iterations) };
     Ok(LbfgsParams { stopping, ..LbfgsParams::default() }.check()?)
 }
 
@@ -281,7 +284,7 @@ fn on_moments(p: &Params, moments: &Moments, rank: usize, ctx: &Context) -> Resu
         }
         Err(other) => return Err(other.into()),
     };
-    Ok((lbfgs(p, scale)?.fit_moments(moments, start)?, how))
+    Ok((lbfgs(p, RESOLVED * scale)?.fit_moments(moments, start)?, how))
 }
 
 fn on_samples(p: &Params, recipe: &Recipe, rank: usize, ctx: &Context) -> Result<(Fit<f64>, &'static str)> {
@@ -291,5 +294,5 @@ fn on_samples(p: &Params, recipe: &Recipe, rank: usize, ctx: &Context) -> Result
     let mut watch = |now: &kraus::Progress| show(ctx, now);
     let mut session = Session { validation: None, watch: Some(&mut watch) };
     let start = Start::single(recipe.p, recipe.q, rank, ctx.seed());
-    Ok((lbfgs(p, scale)?.fit_with(&problem, start, &mut session)?, "L-BFGS on the samples from a random start"))
+    Ok((lbfgs(p, EXACT * scale)?.fit_with(&problem, start, &mut session)?, "L-BFGS on the samples from a random start"))
 }
