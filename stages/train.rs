@@ -7,10 +7,11 @@
 use crate::files::{input_with, read_json};
 use crate::rows::{row, write_rows};
 use anyhow::Result;
+use kraus::closed_form::aligned;
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{
-    AdamParams, Basis, Fit, FitError, Flow, KrausMap, Lbfgs, LbfgsParams, Moments, MomentsBuilder, Problem, Session,
-    Solver, Stack, Start, Stopping, closed_form,
+    AdamParams, Basis, Fit, Flow, KrausMap, Lbfgs, LbfgsParams, LeastSquares, Moments, MomentsBuilder, Problem,
+    Session, Solver, Stack, Start, Stopping,
 };
 use pipeline::{Context, ParamError, Stage, StageResult};
 use serde::{Deserialize, Serialize};
@@ -243,6 +244,7 @@ fn wide(model: &Stack<f32>) -> Result<Stack<f64>> {
 fn exact<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context, lines: &mut Vec<Line<'a>>) -> Result<()> {
     let determined = p.l >= recipe.p * (recipe.p + 1) / 2;
     let moments = if determined { Some(moments(p, recipe, ctx)?) } else { None };
+    let moments = moments.map(|m| m.least_squares().map(|ls| (m, ls))).transpose()?;
     for rank in p.rank.list() {
         let (fit, note) = match &moments {
             Some(moments) => on_moments(p, moments, rank, ctx)?,
@@ -275,16 +277,21 @@ fn moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<Moments> {
     Ok(builder.finish()?)
 }
 
-fn on_moments(p: &Params, moments: &Moments, rank: usize, ctx: &Context) -> Result<(Fit<f64>, &'static str)> {
-    let scale = moments.yy() / (moments.samples() * moments.q() * moments.q()) as f64;
-    let (start, how) = match closed_form(moments, rank) {
-        Ok(map) => (Start::Given(Stack::from(map)), "closed form, L-BFGS on the moments"),
-        Err(FitError::Unsupported { .. }) => {
-            (Start::single(moments.p(), moments.q(), rank, ctx.seed()), "L-BFGS on the moments from a random start")
-        }
-        Err(other) => return Err(other.into()),
+fn on_moments(
+    p: &Params,
+    (moments, ls): &(Moments, LeastSquares),
+    rank: usize,
+    ctx: &Context,
+) -> Result<(Fit<f64>, &'static str)> {
+    let (p_in, q) = (moments.p(), moments.q());
+    let scale = moments.yy() / (moments.samples() * q * q) as f64;
+    let (start, how) = if 2 * rank <= p_in + 1 {
+        (Start::Given(Stack::from(aligned(ls, p_in, q, rank)?)), "closed form, L-BFGS on the moments")
+    } else {
+        (Start::single(p_in, q, rank, ctx.seed()), "L-BFGS on the moments from a random start")
     };
-    Ok((lbfgs(p, RESOLVED * scale)?.fit_moments(moments, start)?, how))
+    ctx.progress(0.5, &format!("rank {rank}"));
+    Ok((lbfgs(p, RESOLVED * scale)?.fit_moments_around(moments, Some(ls), start)?, how))
 }
 
 fn on_samples(p: &Params, recipe: &Recipe, rank: usize, ctx: &Context) -> Result<(Fit<f64>, &'static str)> {

@@ -9,7 +9,7 @@ use crate::descend::descend;
 use crate::error::{Error, FitError, Result};
 use crate::full_batch::Evaluator;
 use crate::moment_objective::MomentObjective;
-use crate::moments::{Basis, Moments};
+use crate::moments::{Basis, LeastSquares, Moments};
 use crate::problem::{Inputs, Problem};
 use crate::solver::{Fit, Recorder, Session, Solver, Start, Stop, Stopping};
 use crate::stack::{Architecture, Gamma, Stack};
@@ -95,11 +95,20 @@ impl Lbfgs {
 
     /// Fits one map to moments, which may come from a stream: the samples are not needed.
     pub fn fit_moments(&self, moments: &Moments, start: Start<f64>) -> std::result::Result<Fit<f64>, FitError> {
+        self.fit_moments_around(moments, moments.least_squares().ok().as_ref(), start)
+    }
+
+    /// [`fit_moments`](Self::fit_moments) with the least squares map of these moments at hand, so that several fits share it.
+    pub fn fit_moments_around(
+        &self,
+        moments: &Moments,
+        centre: Option<&LeastSquares>,
+        start: Start<f64>,
+    ) -> std::result::Result<Fit<f64>, FitError> {
         let mut session = Session { validation: None, watch: None };
-        let centre = moments.least_squares().ok();
         self.best(starts(start, self.params.restarts), |start| {
             let stack = single(start, moments.p(), moments.q())?;
-            let mut objective = MomentObjective::new(moments, centre.as_ref(), stack.layers[0].rank());
+            let mut objective = MomentObjective::new(moments, centre, stack.layers[0].rank());
             let mut recorder = Recorder::new("lbfgs", self.params.stopping);
             recorder.history.note(resolution(centre.is_some()));
             self.run(stack, &mut recorder, &mut session, |x, g| objective.evaluate(x, g)).map(|f| close(f, recorder))
