@@ -7,7 +7,7 @@
 
 use crate::files::{input_with, read_npy, write_npy};
 use crate::rows::{row, write_rows};
-use crate::sessions::session;
+use crate::sessions::sessions;
 use kraus::{AdamParams, Flow, Problem, Session, Solver, Start, Stopping};
 use ndarray::{Array3, ArrayView3, Axis};
 use pipeline::{Context, ParamError, Stage, StageResult};
@@ -96,7 +96,7 @@ impl Stage for Adapt {
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let (source, target) = (session(ctx, "T")?, session(ctx, "E")?);
+        let (source, target) = sessions(ctx)?;
         let mapped: Array3<f64> = read_npy(input_with(ctx, "mapped.npy")?.path("mapped.npy")?)?;
         let n = mapped.len_of(Axis(0));
         let mut order: Vec<usize> = (0..n).collect();
@@ -166,5 +166,7 @@ fn learn(
     let mut session = Session { validation: None, watch: Some(&mut watch) };
     let fit = solver.fit_with(&problem, Start::single(size, size, p.rank, ctx.seed()), &mut session)?;
     anyhow::ensure!(!ctx.cancelled(), "cancelled");
-    Ok(fit.model.apply_batch(new.view())?.mapv(|v| f64::from(v) * unit))
+    let images = fit.model.apply_batch(new.view())?.mapv(|v| f64::from(v) * unit);
+    // A X A^T is symmetric only up to the rounding of f32; the geometry after this wants it exact.
+    Ok((&images + &images.view().permuted_axes([0, 2, 1])) * 0.5)
 }

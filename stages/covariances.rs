@@ -4,8 +4,8 @@
 //! written as GDF and read back through the same path. Recordings are not kept as artefacts: a simulated one follows
 //! from its seed in a second, a real one is already on disk.
 
-use crate::files::{write_json, write_npy};
-use crate::source::{SOURCE, externals, options_of};
+use crate::files::write_npy;
+use crate::source::{externals, options_of, record};
 use datasets::bci::{self, Session, SessionData};
 use datasets::signal::SignalParams;
 use datasets::simulate::SimParams;
@@ -71,7 +71,6 @@ impl Stage for Covariances {
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let (data, provenance) = bci::load(&options_of(ctx), p.subject, p.session, &p.simulation.check()?)?;
-        ctx.log(&provenance.caption());
         let (matrices, labels) = match data {
             SessionData::Covariances(bundle) => (bundle.covariances, bundle.labels),
             SessionData::Recording(recording) => {
@@ -87,7 +86,6 @@ impl Stage for Covariances {
         };
         write_npy(&ctx.output("covariances.npy")?, &matrices)?;
         write_npy(&ctx.output("labels.npy")?, &labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
-        write_json(&ctx.output(SOURCE)?, &provenance)?;
-        Ok(())
+        Ok(record(ctx, &provenance)?)
     }
 }

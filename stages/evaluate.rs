@@ -3,6 +3,7 @@
 //! `results.csv` is for people, `results.json` for the next stage, `metrics.json` holds the numbers that the paper's claims are
 //! judged by (their names are listed in `report::claims::METRICS`).
 
+pub mod bci;
 pub mod regression;
 
 use crate::files::write_json;
@@ -28,6 +29,7 @@ pub struct Params {
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "kebab-case")]
 enum Experiment {
+    Bci,
     Regression,
 }
 
@@ -41,6 +43,7 @@ impl Stage for Evaluate {
         let results = Results::from_rows(&gather(ctx)?)?;
         let mut numbers = Numbers { source: Source::Generated, metrics: Metrics::new() };
         match p.experiment {
+            Experiment::Bci => bci::metrics(&results, &mut numbers)?,
             Experiment::Regression => regression::metrics(&results, &mut numbers)?,
         }
         fs_err::write(ctx.output("results.csv")?, results.to_csv())?;

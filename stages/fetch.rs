@@ -1,7 +1,7 @@
 //! Kind `fetch`: Multiple Features, six descriptions of handwritten digits, the first samples of each class.
 
-use crate::files::{write_json, write_npy};
-use crate::source::{SOURCE, externals, options_of};
+use crate::files::write_npy;
+use crate::source::{externals, options_of, record};
 use datasets::mfeat;
 use ndarray::Array1;
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
@@ -44,13 +44,11 @@ impl Stage for Fetch {
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let (all, provenance) = mfeat::load(&options_of(ctx))?;
-        ctx.log(&provenance.caption());
         let digits = all.first_per_class(p.per_class)?;
         for ((name, _), view) in mfeat::VIEWS.iter().zip(&digits.views) {
             write_npy(&ctx.output(&format!("{name}.npy"))?, view)?;
         }
         write_npy(&ctx.output("labels.npy")?, &digits.labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
-        write_json(&ctx.output(SOURCE)?, &provenance)?;
-        Ok(())
+        Ok(record(ctx, &provenance)?)
     }
 }

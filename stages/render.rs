@@ -3,6 +3,7 @@
 //! A figure becomes ID.svg, ID.png and ID.json (its [`Card`]); a table ID.md, ID.csv, ID.tex,
 //! ID.html and ID.json. `publish: figures` in pipeline.yaml puts them into figures/.
 
+mod bci;
 mod regression;
 
 use crate::files::write_json;
@@ -20,6 +21,13 @@ pub struct Render;
 pub struct Params {
     /// What to render.
     what: What,
+    /// Axes of the inputs, for a figure of one subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    variant: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    draw: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
@@ -29,6 +37,9 @@ enum What {
     Figure2,
     Table2,
     Bound,
+    Table3,
+    Embedding,
+    Plan,
 }
 
 impl Stage for Render {
@@ -43,6 +54,9 @@ impl Stage for Render {
             What::Figure2 => figure(ctx, &regression::figure2(ctx)?)?,
             What::Table2 => table(ctx, &regression::table2(ctx)?)?,
             What::Bound => figure(ctx, &regression::bound(ctx)?)?,
+            What::Table3 => table(ctx, &bci::table3(ctx)?)?,
+            What::Embedding => figure(ctx, &bci::embedding(ctx, p.subject)?)?,
+            What::Plan => figure(ctx, &bci::plan(ctx, p.subject)?)?,
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! Each matrix of T is mapped to the weighted Riemannian mean of the 20 matrices of E with the largest weights in its row.
 
 use crate::files::{write_json, write_npy};
-use crate::sessions::session;
+use crate::sessions::sessions;
 use ndarray::{Array1, Array3, Axis};
 use pipeline::{Context, Stage, StageResult};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ impl Stage for Transport {
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let (source, target) = (session(ctx, "T")?, session(ctx, "E")?);
+        let (source, target) = sessions(ctx)?;
         let cost = pairwise_distances(source.matrices.view(), target.matrices.view(), Metric::AffineInvariant)?
             .mapv(|d| d * d);
         let regularisation = regularisation_from_median(cost.view())?;

@@ -96,6 +96,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why `address` gave nothing, for a list that names the address itself.
+    pub(crate) fn reason_for(&self, address: &str) -> String {
+        match self {
+            Error::Download { url, what } if url == address => what.clone(),
+            Error::Download { url, what } => format!("{url}: {what}"),
+            other => other.to_string(),
+        }
+    }
+
     /// Wraps an I/O error with its path.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Error::Io { path: path.as_ref().to_path_buf(), source }

@@ -44,12 +44,12 @@ pub fn load(options: &Options, subject: u8, session: Session, sim: &CheckedSim) 
                 return Ok((SessionData::Recording(r), real(bnci.address.clone(), f.checksum, f.trust, tried)));
             }
             Ok(None) => {}
-            Err(e) => tried.push((bnci.address.clone(), e.to_string())),
+            Err(e) => tried.push((bnci.address.clone(), e.reason_for(&bnci.address))),
         }
         match from_archive(options, gdf, labels, &stem, network) {
             Ok(Some((data, f))) => return Ok((data, real(gdf.address.clone(), f.checksum, f.trust, tried))),
             Ok(None) => {}
-            Err(e) => tried.push((gdf.address.clone(), e.to_string())),
+            Err(e) => tried.push((gdf.address.clone(), e.reason_for(&gdf.address))),
         }
         if !network {
             tried.push((format!("download cache {}", options.cache_dir.display()), format!("has no files of {stem}")));

@@ -162,16 +162,20 @@ fn one_attempt(agent: &Agent, options: &Options, remote: &Remote, part: &Path) -
 }
 
 fn classify(e: ureq::Error) -> Failure {
-    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, Interrupted, TimedOut, UnexpectedEof};
     match e {
         ureq::Error::HostNotFound => Failure::Unreachable("its name is not known here".into()),
         ureq::Error::ConnectionFailed => Failure::Unreachable("no connection".into()),
         ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
             Failure::Unreachable("no connection in time".into())
         }
+        // What cuts a connection that was there may pass. All else (refused, no route, a name that cannot be looked up: the
+        // standard library has no kind for that one) means that there was none.
         ureq::Error::Io(e) => match e.kind() {
-            ConnectionRefused | HostUnreachable | NetworkUnreachable => Failure::Unreachable(e.to_string()),
-            _ => Failure::Passing(e.to_string()),
+            BrokenPipe | ConnectionAborted | ConnectionReset | Interrupted | TimedOut | UnexpectedEof => {
+                Failure::Passing(e.to_string())
+            }
+            _ => Failure::Unreachable(e.to_string()),
         },
         ureq::Error::Timeout(t) => Failure::Passing(format!("silence ({t})")),
         ureq::Error::Protocol(e) => Failure::Passing(e.to_string()),

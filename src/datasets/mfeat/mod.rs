@@ -128,7 +128,7 @@ pub fn load(options: &Options) -> Result<(MultipleFeatures, Provenance)> {
             let kind = Kind::Real;
             return Ok((data, Provenance { dataset: NAME.into(), kind, source, checksum, trust, licence, tried }));
         }
-        Err(e) => tried.push((remote.address.clone(), e.to_string())),
+        Err(e) => tried.push((remote.address.clone(), e.reason_for(&remote.address))),
     }
     options.stand_in(NAME, &tried)?;
     let provenance = Provenance {

@@ -226,6 +226,15 @@ fn an_unreachable_host_is_asked_once() {
 }
 
 #[test]
+fn a_name_that_nobody_knows_is_asked_once() {
+    let dir = tempfile::tempdir().unwrap();
+    // RFC 2606: no host is ever called `invalid`.
+    let o = options(dir.path(), "http://no-such-host.invalid/f.zip", "unknown");
+    let said = fetch(&o).unwrap_err().to_string();
+    assert!(said.contains("no-such-host.invalid cannot be reached") && !said.contains("attempts"), "{said}");
+}
+
+#[test]
 fn two_at_once_download_once() {
     let dir = tempfile::tempdir().unwrap();
     let served = Arc::new(AtomicUsize::new(0));
