@@ -7,6 +7,7 @@ mod covariances;
 mod evaluate;
 mod fetch;
 mod files;
+mod pool;
 mod probe;
 mod registry;
 mod render;

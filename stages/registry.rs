@@ -1,7 +1,8 @@
 //! The stage kinds that `kind:` in pipeline.yaml may name. A new kind is one file in `stages/` and one line here.
 
+use crate::pool::Pooled;
 use crate::{adapt, baselines, covariances, evaluate, fetch, probe, render, simulate, train, transport};
-use pipeline::Registry;
+use pipeline::{Registry, Stage};
 
 /// For each stage file, the sources it reaches and their digests, as the build script found them.
 static FINGERPRINTS: &[(&str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/fingerprints.rs"));
@@ -16,18 +17,27 @@ fn code(file: &str) -> &'static [(&'static str, &'static str)] {
     found.unwrap_or_else(|| panic!("no fingerprint of stages/{file}.rs: is it declared in main.rs?")).1
 }
 
+/// Adds a kind whose units compute in a pool of their own.
+fn add<S: Stage>(kinds: &mut Registry, stage: S, file: &str)
+where
+    S::Params: Sync,
+{
+    kinds.stage(Pooled(stage), code(file));
+}
+
 /// All kinds.
 pub fn kinds() -> Registry {
     let mut kinds = Registry::new();
-    kinds.stage(adapt::Adapt, code("adapt"));
-    kinds.stage(baselines::Baselines, code("baselines"));
-    kinds.stage(covariances::Covariances, code("covariances"));
-    kinds.stage(evaluate::Evaluate, code("evaluate"));
-    kinds.stage(fetch::Fetch, code("fetch"));
+    add(&mut kinds, adapt::Adapt, "adapt");
+    add(&mut kinds, baselines::Baselines, "baselines");
+    add(&mut kinds, covariances::Covariances, "covariances");
+    add(&mut kinds, evaluate::Evaluate, "evaluate");
+    add(&mut kinds, fetch::Fetch, "fetch");
+    // The probe measures the engine and computes nothing: no pool.
     kinds.stage(probe::Probe, code("probe"));
-    kinds.stage(render::Render, code("render"));
-    kinds.stage(simulate::Simulate, code("simulate"));
-    kinds.stage(train::Train, code("train"));
-    kinds.stage(transport::Transport, code("transport"));
+    add(&mut kinds, render::Render, "render");
+    add(&mut kinds, simulate::Simulate, "simulate");
+    add(&mut kinds, train::Train, "train");
+    add(&mut kinds, transport::Transport, "transport");
     kinds
 }
