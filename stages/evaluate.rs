@@ -4,6 +4,8 @@
 //! judged by (their names are listed in `report::claims::METRICS`).
 
 pub mod bci;
+pub mod completion;
+pub mod matrices;
 pub mod regression;
 
 use crate::files::write_json;
@@ -30,6 +32,8 @@ pub struct Params {
 #[serde(rename_all = "kebab-case")]
 enum Experiment {
     Bci,
+    Completion,
+    Matrices,
     Regression,
 }
 
@@ -44,6 +48,8 @@ impl Stage for Evaluate {
         let mut numbers = Numbers { source: Source::Generated, metrics: Metrics::new() };
         match p.experiment {
             Experiment::Bci => bci::metrics(&results, &mut numbers)?,
+            Experiment::Completion => completion::metrics(ctx, &results, &mut numbers)?,
+            Experiment::Matrices => matrices::metrics(&results, &mut numbers)?,
             Experiment::Regression => regression::metrics(&results, &mut numbers)?,
         }
         fs_err::write(ctx.output("results.csv")?, results.to_csv())?;

@@ -2,13 +2,20 @@
 
 mod adapt;
 mod baselines;
+mod classify;
 mod cli;
+mod complete;
 mod covariances;
 mod evaluate;
 mod fetch;
 mod files;
+mod fill;
+mod kernels;
+mod mask;
+mod matrices;
 mod pool;
 mod probe;
+mod protocol;
 mod registry;
 mod render;
 mod rows;

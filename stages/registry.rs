@@ -1,7 +1,10 @@
 //! The stage kinds that `kind:` in pipeline.yaml may name. A new kind is one file in `stages/` and one line here.
 
 use crate::pool::Pooled;
-use crate::{adapt, baselines, covariances, evaluate, fetch, probe, render, simulate, train, transport};
+use crate::{
+    adapt, baselines, classify, complete, covariances, evaluate, fetch, fill, kernels, mask, matrices, probe, render,
+    simulate, train, transport,
+};
 use pipeline::{Registry, Stage};
 
 /// For each stage file, the sources it reaches and their digests, as the build script found them.
@@ -30,9 +33,15 @@ pub fn kinds() -> Registry {
     let mut kinds = Registry::new();
     add(&mut kinds, adapt::Adapt, "adapt");
     add(&mut kinds, baselines::Baselines, "baselines");
+    add(&mut kinds, classify::Classify, "classify");
+    add(&mut kinds, complete::Complete, "complete");
     add(&mut kinds, covariances::Covariances, "covariances");
     add(&mut kinds, evaluate::Evaluate, "evaluate");
     add(&mut kinds, fetch::Fetch, "fetch");
+    add(&mut kinds, fill::Fill, "fill");
+    add(&mut kinds, kernels::Kernels, "kernels");
+    add(&mut kinds, mask::Mask, "mask");
+    add(&mut kinds, matrices::Matrices, "matrices");
     // The probe measures the engine and computes nothing: no pool.
     kinds.stage(probe::Probe, code("probe"));
     add(&mut kinds, render::Render, "render");

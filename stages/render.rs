@@ -4,6 +4,8 @@
 //! ID.html and ID.json. `publish: figures` in pipeline.yaml puts them into figures/.
 
 mod bci;
+mod completion;
+mod matrices;
 mod regression;
 
 use crate::files::write_json;
@@ -40,6 +42,12 @@ enum What {
     Table3,
     Embedding,
     Plan,
+    Figure3,
+    Table4,
+    Figure4,
+    Figure5,
+    Figure6,
+    Figure7,
 }
 
 impl Stage for Render {
@@ -57,6 +65,12 @@ impl Stage for Render {
             What::Table3 => table(ctx, &bci::table3(ctx)?)?,
             What::Embedding => figure(ctx, &bci::embedding(ctx, p.subject)?)?,
             What::Plan => figure(ctx, &bci::plan(ctx, p.subject)?)?,
+            What::Figure3 => figure(ctx, &matrices::figure3(ctx)?)?,
+            What::Table4 => table(ctx, &matrices::table4(ctx)?)?,
+            What::Figure4 => figure(ctx, &matrices::missing_entries(ctx, "figure4", 0.35)?)?,
+            What::Figure5 => figure(ctx, &matrices::missing_entries(ctx, "figure5", 0.85)?)?,
+            What::Figure6 => figure(ctx, &completion::figure6(ctx)?)?,
+            What::Figure7 => figure(ctx, &completion::figure7(ctx)?)?,
         }
         Ok(())
     }

@@ -1,0 +1,68 @@
+//! Simulated completion: figures 3 to 5 and table 4.
+
+use super::Numbers;
+use anyhow::Result;
+use report::Results;
+
+/// Columns of table 4: name, pattern of missing blocks, with the released shift, heading. The first is the paper's.
+pub const CASES: [(&str, &str, bool, &str); 4] = [
+    ("released", "blocks", true, "30 % of blocks, shifted as released"),
+    ("off-diagonal", "off-diagonal", true, "30 % of off-diagonal blocks, shifted"),
+    ("diagonal", "diagonal", true, "all diagonal blocks, shifted"),
+    ("plain", "blocks", false, "30 % of blocks, no shift"),
+];
+
+/// The rows of table 4: name in metrics, method, Kraus or tensor-train rank (0: none), heading, the paper's number.
+pub const METHODS: [(&str, &str, usize, &str, &str); 9] = [
+    ("ptr", "ptr", 30, "Partial trace regression, rank 30", "0.572 ± 0.019"),
+    ("ptr5", "ptr", 5, "Partial trace regression, rank 5", ""),
+    ("ptr100", "ptr", 100, "Partial trace regression, rank 100", ""),
+    ("trace", "trace", 0, "Trace regression (nuclear norm, one matrix per entry of a block)", "2.996 ± 1.078"),
+    ("trace-whole", "trace-whole", 0, "Trace regression (nuclear norm of the whole matrix)", ""),
+    ("trace-kraus", "trace-kraus", 0, "Trace regression (Kraus rank 30, blocks of one entry)", ""),
+    ("tensor-train", "tensor-train", 0, "Tensor-train NN", "3.942 ± 1.463"),
+    ("mean", "mean", 0, "Mean of the observed entries", ""),
+    ("zero", "zero", 0, "Zero", ""),
+];
+
+/// Errors of a method over all matrices and masks. `zero` is no fit: its error is the scale of what is missing.
+pub fn errors(results: &Results, method: &str, rank: usize, pattern: &str, shifted: bool) -> Result<Vec<f64>> {
+    let (fit, column) = if method == "zero" { ("mean", "scale") } else { (method, "mse") };
+    let rows = results.only("method", fit)?.only("pattern", pattern)?.only("shifted", &shifted.to_string())?;
+    let rows = if rank > 0 { rows.only("rank", &rank.to_string())? } else { rows };
+    Ok(rows.numbers(column)?)
+}
+
+/// Fits of figure 3 (missing blocks, as the released generator makes them) at a rank.
+pub fn figure3(results: &Results, rank: usize) -> Result<Results> {
+    let rows = results.only("pattern", "blocks")?.only("method", "ptr")?.only("shifted", "true")?;
+    Ok(rows.only("rank", &rank.to_string())?)
+}
+
+/// Fits of figures 4 and 5 (missing entries) at a level and depth.
+pub fn entries(results: &Results, level: f64, depth: usize) -> Result<Results> {
+    let rows = results.only("pattern", "entries")?.only("level", &level.to_string())?;
+    Ok(rows.only("depth", &depth.to_string())?)
+}
+
+/// Levels of figures 4 and 5.
+pub const LEVELS: [(&str, f64); 2] = [("figure4", 0.35), ("figure5", 0.85)];
+
+/// The numbers. Only the paper's protocol counts: what a smaller profile trains says nothing about the paper's claims.
+pub fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
+    let results = &results.only("epochs", "50")?;
+    for rank in [1, 5, 30] {
+        out.summary(&format!("figure3.rank{rank}.mse"), figure3(results, rank)?.numbers("mse")?);
+    }
+    for (name, method, rank, _, _) in METHODS {
+        if matches!(name, "ptr" | "trace" | "tensor-train") {
+            out.summary(&format!("table4.{name}.mse"), errors(results, method, rank, "blocks", true)?);
+        }
+    }
+    for (figure, level) in LEVELS {
+        for depth in [1, 2] {
+            out.summary(&format!("{figure}.depth{depth}.mse"), entries(results, level, depth)?.numbers("mse")?);
+        }
+    }
+    Ok(())
+}
