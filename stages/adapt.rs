@@ -2,14 +2,16 @@
 //!
 //! NoAdapt: MDM trained on session T as it is. FullAdapt: on all of T mapped by optimal transport. OoSAdapt: on a random share of T
 //! mapped by transport and on the rest mapped by a partial trace regression learned from that share. Tested on session E.
-//! Matrices are divided by the mean eigenvalue of the training inputs before the fit and multiplied after it: Adam's steps
-//! have a fixed size, so the unit of the signal must not matter.
+//!
+//! The fit sees the matrices in other coordinates: C X C and D Y D with symmetric C and D ([`Scaling`]). A Kraus map in these
+//! coordinates is a Kraus map of the same rank in the old ones, so the model is the paper's; what changes is the weight that the square loss
+//! gives to directions of little power, which the classifier's geometry counts as much as the strong ones.
 
 use crate::files::{input_with, read_npy, write_npy};
 use crate::rows::{row, write_rows};
 use crate::sessions::sessions;
 use kraus::{AdamParams, Flow, Problem, Session, Solver, Start, Stopping};
-use ndarray::{Array3, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView3, Axis};
 use pipeline::{Context, ParamError, Stage, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -42,6 +44,20 @@ pub struct Params {
     batch: usize,
     #[serde(default = "milli")]
     learning_rate: f64,
+    /// Coordinates in which the map is learned.
+    #[serde(default)]
+    scaling: Scaling,
+}
+
+/// Coordinates in which the map is learned, from the training matrices alone.
+#[derive(Serialize, Deserialize, Clone, Copy, Default, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Scaling {
+    /// As recorded, in units of the mean eigenvalue of the inputs.
+    Unit,
+    /// C = M^-1/2 with M the Riemannian mean of the inputs, D likewise of the targets: both clouds lie around the identity.
+    #[default]
+    Whitened,
 }
 
 fn share() -> f64 {
@@ -152,10 +168,26 @@ fn learn(
     y: &Array3<f64>,
     new: &Array3<f64>,
 ) -> anyhow::Result<Array3<f64>> {
-    let (l, size, _) = x.dim();
-    let unit = x.outer_iter().map(|m| m.diag().sum()).sum::<f64>() / (l * size) as f64;
-    let scaled = |a: &Array3<f64>| a.mapv(|v| (v / unit) as f32);
-    let (x, y, new) = (scaled(x), scaled(y), scaled(new));
+    let size = x.dim().1;
+    let (source, target) = match p.scaling {
+        Scaling::Unit => {
+            let unit = x.outer_iter().map(|m| m.diag().sum()).sum::<f64>() / (x.dim().0 * size) as f64;
+            let matrix = Array2::eye(size) * unit;
+            (matrix.clone(), matrix)
+        }
+        Scaling::Whitened => {
+            let params = MeanParams::default().check()?;
+            let mean = |a: &Array3<f64>| spd::mean(a.view(), None, Metric::AffineInvariant, &params);
+            (mean(x)?.matrix, mean(y)?.matrix)
+        }
+    };
+    let batch_of_one = |m: Array2<f64>| m.insert_axis(Axis(0));
+    let (source, target) = (batch_of_one(source), batch_of_one(target));
+    let into = |around: &Array3<f64>| spd::invsqrtm(around.view()).map(|m| m.index_axis_move(Axis(0), 0));
+    let (c, d) = (into(&source)?, into(&target)?);
+    let back = spd::sqrtm(target.view())?.index_axis_move(Axis(0), 0);
+    let single = |a: Array3<f64>| a.mapv(|v| v as f32);
+    let (x, y, new) = (single(congruence(&c, x)), single(congruence(&d, y)), single(congruence(&c, new)));
     let problem = Problem::matrices(x.view(), y.view())?;
     let (stopping, batch, rate, seed) = (Stopping::after(p.epochs), p.batch, p.learning_rate, ctx.seed());
     let solver = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
@@ -166,7 +198,15 @@ fn learn(
     let mut session = Session { validation: None, watch: Some(&mut watch) };
     let fit = solver.fit_with(&problem, Start::single(size, size, p.rank, ctx.seed()), &mut session)?;
     anyhow::ensure!(!ctx.cancelled(), "cancelled");
-    let images = fit.model.apply_batch(new.view())?.mapv(|v| f64::from(v) * unit);
-    // A X A^T is symmetric only up to the rounding of f32; the geometry after this wants it exact.
-    Ok((&images + &images.view().permuted_axes([0, 2, 1])) * 0.5)
+    let images = fit.model.apply_batch(new.view())?.mapv(f64::from);
+    Ok(congruence(&back, &images))
+}
+
+/// C X C for every X, symmetric to the last bit: what f32 and the products round off is shared by both triangles.
+fn congruence(c: &Array2<f64>, x: &Array3<f64>) -> Array3<f64> {
+    let mut out = Array3::zeros(x.dim());
+    for (mut to, from) in out.outer_iter_mut().zip(x.outer_iter()) {
+        to.assign(&linalg::symmetrise(c.dot(&from).dot(c).view()));
+    }
+    out
 }

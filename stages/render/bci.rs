@@ -74,6 +74,11 @@ pub fn table3(ctx: &Context) -> Result<Table> {
              80 % mapped by transport, the rest by a partial trace regression (Kraus rank 20) learned from them. Only OoSAdapt depends on the choice.",
         )
         .note(
+            "The map is learned on matrices whitened by the Riemannian mean of the training inputs and of their targets: still a Kraus map of \
+             rank 20 between the recorded matrices. On matrices as recorded (`adapt.scaling=unit`) the square loss neglects \
+             weak directions and OoSAdapt falls behind. The paper does not say which it used.",
+        )
+        .note(
             "Two variants of the transport by Yair et al. (2019): unsupervised, as the paper says, and with the labels of the \
              first session (`labels`).",
         );
