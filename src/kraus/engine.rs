@@ -58,7 +58,7 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         self.works.len() > 1
     }
 
-    /// Sum of squared (masked) errors over the samples; the gradient is kept, see [`gradient`](Self::gradient).
+    /// Sum of squared (masked) errors over the samples; the gradient is kept, see `gradient`.
     pub fn pass(&mut self, samples: &[usize], backward: bool) -> f64 {
         for layer in self.layers.iter().filter(|l| !l.columns) {
             let at = layer.range();

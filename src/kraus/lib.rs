@@ -38,9 +38,9 @@
 //! | [`problem`], [`completion`], [`simulate`] | data: checked, as blocks of a matrix, simulated |
 //! | [`solver`] | the trait, starts, stopping, histories |
 //! | [`adam`] | the paper's protocol |
-//! | [`lbfgs`], [`closed_form`], [`block_coordinate`] | exact solvers, on samples or on their [`moments`] |
+//! | [`lbfgs`], [`closed_form`](mod@closed_form), [`block_coordinate`] | exact solvers, on samples or on their [`moments`] |
 //! | [`general`] | the unconstrained model tr_m(A X B^T) |
-//! | [`bound`], [`disk`] | theorem 4; models as .npz files |
+//! | [`bound`](mod@bound), [`disk`] | theorem 4; models as .npz files |
 //! | [`engine`] | exact gradients for all solvers, on all cores, the same bits for any number of them |
 //!
 //! # Cost

@@ -19,7 +19,7 @@ pub struct Clamp<T> {
     eps: T,
     symmetric: bool,
     active: bool,
-    /// The matrices going in and out: entry (i, j) of lane l at [i n + j][l].
+    /// The matrices going in and out: entry (i, j) of lane l at `[i n + j][l]`.
     pub m: Vec<Lane<T>>,
     u: Vec<Lane<T>>,
     v: Vec<Lane<T>>,

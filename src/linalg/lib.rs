@@ -7,7 +7,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`real`] | the scalar trait [`Real`] (`f32`, `f64`) |
-//! | [`product`] | [`gemm`](product::gemm) on strided views, [`matmul`](product::matmul) |
+//! | [`product`] | [`gemm`] on strided views, [`matmul`] |
 //! | [`decompose`] | symmetric eigenvalues, singular values, Cholesky, least squares |
 //! | [`clamp`], [`lanes`] | clamped spectra and their derivative, sixteen matrices at once |
 //! | [`kernels`] | what a training step needs: products of small matrices and fused loops, by CPU features |
