@@ -2,13 +2,12 @@
 
 use crate::context::Environment;
 use crate::digest::Digest;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evaluate::{Judge, State};
 use crate::host;
 use crate::plan::Plan;
-use crate::run::commit::{Finished, Shared, commit};
 use crate::run::event::Event;
-use crate::run::executor::{Executor, Job, Outcome};
+use crate::run::executor::Executor;
 use crate::run::local::Local;
 use crate::run::schedule::Scheduler;
 use crate::run::{Force, Pending, RunOptions, Summary};
@@ -103,7 +102,7 @@ impl Engine {
         events: &mut dyn FnMut(Event),
     ) -> Result<Summary> {
         self.store.journal.refresh()?;
-        Scheduler::new(self, options, executor.queue(), events)?.run(executor)
+        Scheduler::new(self, options, executor, events)?.run(executor)
     }
 
     /// What [`Engine::run`] would run, and why, in plan order. Units whose only reason is
@@ -166,43 +165,23 @@ impl Engine {
         self.store.begin()
     }
 
-    /// The job of a unit whose inputs all have results; `None` when the unit is fresh already. For cluster workers.
-    pub fn job(&self, unit: usize, threads: usize, session: &Session) -> Result<Option<Job>> {
-        self.store.journal.refresh()?;
-        let mut scope = vec![false; self.plan.units.len()];
-        let mut open = vec![unit];
-        while let Some(unit) = open.pop() {
-            if !std::mem::replace(&mut scope[unit], true) {
-                open.extend(&self.plan.units[unit].inputs);
-            }
+    /// A digest of everything that may run and how: two processes with equal digests mean the same units by the same
+    /// names, computed by the same sources.
+    pub fn plan_digest(&self) -> Digest {
+        let code = self.judge().code;
+        let mut text = String::new();
+        for unit in &self.plan.units {
+            let kind = &self.plan.stages[unit.stage].kind;
+            let (name, schema, code) = (kind.name(), kind.schema(), code[unit.stage].0);
+            text +=
+                &format!("{:?} {name:?} {schema} {code} {:?} {} {:?}\n", unit.id, unit.params, unit.seed, unit.inputs);
         }
-        match self.judge().all(&scope, true)?.swap_remove(unit) {
-            Some(State::Stale { key, parts, .. }) => {
-                let scratch = session.scratch.clone();
-                Ok(Some(Job { unit, key, parts, threads, expected: None, attempt: 1, scratch }))
-            }
-            Some(State::Unknown { upstream, .. }) => {
-                Err(Error::NoResult { unit: self.plan.units[upstream].id.clone() })
-            }
-            _ => Ok(None),
-        }
+        Digest::of(text.as_bytes())
     }
 
-    /// Commits the outcome of [`Engine::execute`]; `Ok(false)` when there is nothing to commit. For cluster workers.
-    pub fn commit(&self, job: &Job, outcome: Outcome) -> Result<bool> {
-        let Outcome::Ran { taken, provenance } = outcome else { return Ok(false) };
-        let unit = &self.plan.units[job.unit];
-        let record = Record {
-            stage: self.plan.stages[unit.stage].name.clone(),
-            label: unit.label.clone(),
-            parts: job.parts.clone(),
-            artefacts: Default::default(),
-            provenance,
-        };
-        let judge = self.judge();
-        let shared = Shared { code: &judge.code, host: (self.host_digest, &self.host) };
-        commit(&self.store, &shared, vec![Finished::new(job.unit, job.key, record, taken)])?;
-        Ok(true)
+    /// The unit of that id.
+    pub(crate) fn unit_named(&self, id: &str) -> Option<usize> {
+        self.plan.units.iter().position(|u| u.id == id)
     }
 
     /// Writes `repro.lock`: the units that are done as they are now, the plan's other units as the file had them.

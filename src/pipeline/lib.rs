@@ -63,9 +63,13 @@
 //! | how are results kept through kills, races, full and failing disks | [`store`], [`store::journal`], [`store::objects`] |
 //! | how do two processes keep out of each other's way | [`store::owner`] |
 //! | in what order do units run, and where | [`run`], [`run::executor`] |
+//! | how does it run on a cluster | [`run::slurm`], [`cluster`] |
 //! | what can one ask | [`query`] |
 //! | what does it cost | [`mod@bench`] |
 #![warn(missing_docs)]
+
+#[doc = include_str!("CLUSTER.md")]
+pub mod cluster {}
 
 pub mod bench;
 pub mod config;
@@ -101,6 +105,9 @@ pub use plan::{Plan, PlannedStage, Resources, Unit};
 pub use query::{Collected, Located, Problem, StageStatus, UnitLog, Verified, Why};
 pub use run::event::Event;
 pub use run::executor::{Executor, Job, Outcome, Report, Reporter};
+pub use run::slurm::Slurm;
+pub use run::slurm::folder::{RunFolder, RunInfo};
+pub use run::slurm::options::SlurmOptions;
 pub use run::{FailedUnit, Force, Pending, RunOptions, Summary};
 pub use stale::Stale;
 pub use store::record::{Artefact, Failure, Host, Provenance, Record};

@@ -15,6 +15,7 @@
 //! in a stage it needs is an error: an empty join is always a mistake in a matrix or an `exclude`.
 
 use crate::kind::Kind;
+use crate::run::slurm::options::SlurmOptions;
 use crate::value::Value;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -98,6 +99,8 @@ pub struct Plan {
     pub stages: Vec<PlannedStage>,
     /// All units, stage by stage, each stage sorted by label (numbers as numbers).
     pub units: Vec<Unit>,
+    /// How to use a cluster (`slurm:` in pipeline.yaml). Enters no key.
+    pub slurm: SlurmOptions,
 }
 
 impl Plan {

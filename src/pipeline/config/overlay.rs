@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, ConfigError>;
 /// Keys and nodes of a map, sorted; the first node is the key's own place.
 pub type Entries = BTreeMap<String, (Node, Node)>;
 
-const TOP: &[&str] = &["version", "seed", "params", "profiles", "stages"];
+const TOP: &[&str] = &["version", "seed", "params", "profiles", "stages", "slurm"];
 const STAGE: &[&str] = &["kind", "needs", "with", "matrix", "exclude", "resources", "retries", "publish"];
 const PROFILE: &[&str] = &["seed", "params", "stages"];
 const PROFILE_STAGE: &[&str] = &["with", "matrix", "exclude", "resources", "retries"];
@@ -49,6 +49,8 @@ pub struct Overlaid {
     pub params: Entries,
     /// Stages in the order of the file.
     pub stages: Vec<Declared>,
+    /// How to use a cluster.
+    pub slurm: Option<Node>,
 }
 
 impl Overlaid {
@@ -62,7 +64,7 @@ impl Overlaid {
             let message = format!("version {} is not known to this program", version.text());
             return Err(ConfigError::at(version, message).help("write `version: 1`"));
         }
-        let mut all = Self { seed: 0, params: Entries::new(), stages: Vec::new() };
+        let mut all = Self { seed: 0, params: Entries::new(), stages: Vec::new(), slurm: root.get("slurm").cloned() };
         if let Some(seed) = root.get("seed") {
             all.seed = whole(seed, "`seed`")?;
         }

@@ -8,6 +8,7 @@ use super::tree::{Data, Node};
 use crate::key::derive_seed;
 use crate::kind::{Kind, Registry};
 use crate::plan::{Plan, PlannedStage, Resources, Unit, label};
+use crate::run::slurm::options::SlurmOptions;
 use crate::typed::ParamError;
 use crate::value::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -23,6 +24,7 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
         seed: all.seed,
         stages: Vec::new(),
         units: Vec::new(),
+        slurm: slurm(all.slurm.as_ref())?,
     };
     // A global that is used nowhere is still checked: it may be one day.
     for (_, value) in all.params.values() {
@@ -216,6 +218,16 @@ fn sort(units: &mut [Unit]) {
     });
 }
 
+/// How to use a cluster: checked here, so that a slip is shown at its line even before a cluster is used.
+fn slurm(node: Option<&Node>) -> Result<SlurmOptions> {
+    let Some(node) = node else { return Ok(SlurmOptions::default()) };
+    SlurmOptions::from_value(&node.value()).map_err(|e| {
+        let place = node.get(e.path.split('.').next().unwrap_or_default()).unwrap_or(node);
+        let what = if e.path.is_empty() { "`slurm`".to_string() } else { format!("`slurm`, option `{}`", e.path) };
+        ConfigError::at(place, format!("{what}: {}", e.message)).suggest(&e.path, &e.candidates)
+    })
+}
+
 fn resources(declared: &Declared) -> Result<Resources> {
     let mut out = Resources::default();
     let Some(node) = &declared.resources else { return Ok(out) };
@@ -245,7 +257,8 @@ fn resources(declared: &Declared) -> Result<Resources> {
     Ok(out)
 }
 
-fn bytes(value: &Value) -> Option<u64> {
+/// `500MB` in bytes.
+pub(crate) fn bytes(value: &Value) -> Option<u64> {
     if let Value::Int(i) = value {
         return u64::try_from(*i).ok();
     }

@@ -23,6 +23,8 @@ pub(crate) struct Finished {
     pub key: Key,
     pub record: Record,
     pub seen: Vec<(Digest, Stat)>,
+    /// Whether a record that is there already stays: of two tasks that ran one unit, the first wins.
+    pub keep: bool,
 }
 
 /// A unit that is committed.
@@ -32,12 +34,14 @@ pub(crate) struct Committed {
     pub record: Arc<Record>,
     /// An artefact whose bytes differ from a former run with the same key.
     pub differs: Option<String>,
+    /// The record that was there already, when it differs.
+    pub former: Option<Arc<Record>>,
 }
 
 impl Finished {
     pub(crate) fn new(unit: usize, key: Key, mut record: Record, taken: Taken) -> Self {
         record.artefacts = taken.artefacts;
-        Self { unit, key, record, seen: taken.seen }
+        Self { unit, key, record, seen: taken.seen, keep: false }
     }
 }
 
@@ -77,10 +81,14 @@ pub(crate) fn commit(store: &Store, shared: &Shared<'_>, batch: Vec<Finished>) -
         }
         entries.push(Entry::Seen(batch.iter().flat_map(|f| f.seen.iter().copied()).collect()));
         let mut done = Vec::with_capacity(batch.len());
-        for Finished { unit, key, record, .. } in batch {
-            let differs = index.records.get(&key).and_then(|old| difference(old, &record));
-            done.push(Committed { unit, record: Arc::new(record.clone()), differs });
-            entries.push(Entry::Record { key, record: Box::new(record) });
+        for Finished { unit, key, record, keep, .. } in batch {
+            let old = index.records.get(&key);
+            let differs = old.and_then(|old| difference(old, &record));
+            let former = old.filter(|_| differs.is_some()).cloned();
+            done.push(Committed { unit, record: Arc::new(record.clone()), differs, former });
+            if !keep || old.is_none() {
+                entries.push(Entry::Record { key, record: Box::new(record) });
+            }
         }
         (entries, done)
     })?;

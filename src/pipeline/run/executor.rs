@@ -68,6 +68,8 @@ pub enum Report {
         /// A few words.
         message: String,
     },
+    /// Something worth a line that is no error.
+    Note(String),
     /// An attempt ended.
     Done {
         /// The unit.
@@ -97,6 +99,12 @@ pub trait Executor {
     /// cluster executor returns a large number so that it can form chunks.
     fn queue(&self) -> Option<usize> {
         None
+    }
+
+    /// How often a failed unit is tried again at least, whatever its stage says: elsewhere units also fail for reasons
+    /// that are not theirs.
+    fn retries(&self) -> u32 {
+        0
     }
 
     /// Takes a unit. Returns at once; the end of the attempt comes through the reporter.

@@ -9,6 +9,7 @@ pub(crate) mod outcome;
 pub(crate) mod pool;
 pub(crate) mod publish;
 pub(crate) mod schedule;
+pub mod slurm;
 
 use serde::Serialize;
 use std::path::PathBuf;

@@ -19,6 +19,7 @@ impl Scheduler<'_> {
             Message::Report(Report::Progress { unit, fraction, message }) => {
                 (self.events)(Event::Progress { unit, fraction, message });
             }
+            Message::Report(Report::Note(text)) => (self.events)(Event::Note(text)),
             Message::Report(Report::Done { unit, outcome }) => {
                 self.pool.release(&self.engine.plan().stage_of(unit).resources);
                 self.ended(unit, outcome, finished)?;
@@ -81,8 +82,10 @@ impl Scheduler<'_> {
                     _ => self.failed(unit, "a worker reported success, but the store has no result".into())?,
                 }
             }
-            Outcome::Failed { .. } if self.options.cancel.load(Ordering::Relaxed) => self.phases[unit] = Phase::Ready,
-            Outcome::Failed { error } if task.attempt <= stage.retries => {
+            Outcome::Failed { .. } if self.broken.is_some() || self.options.cancel.load(Ordering::Relaxed) => {
+                self.phases[unit] = Phase::Ready
+            }
+            Outcome::Failed { error } if task.attempt <= stage.retries.max(self.retries) => {
                 let attempt = task.attempt;
                 task.attempt += 1;
                 (self.events)(Event::Retrying { unit, error, attempt });

@@ -70,6 +70,8 @@ pub(crate) struct Scheduler<'a> {
     /// Mean time of each stage's units, from former runs.
     pub(super) means: Vec<Option<f64>>,
     pub(super) pool: Pool,
+    /// What the executor adds to a stage's own retries.
+    pub(super) retries: u32,
     pub(super) held: Vec<usize>,
     pub(super) committing: usize,
     pub(super) stopping: bool,
@@ -82,7 +84,7 @@ impl<'a> Scheduler<'a> {
     pub(crate) fn new(
         engine: &'a Engine,
         options: &'a RunOptions,
-        queue: Option<usize>,
+        executor: &dyn Executor,
         events: &'a mut dyn FnMut(Event),
     ) -> Result<Self> {
         let plan = engine.plan();
@@ -97,7 +99,8 @@ impl<'a> Scheduler<'a> {
             phases: scope.iter().map(phase).collect(),
             means: plan.stages.iter().map(|s| engine.store().journal.with(|i| i.stage_mean(&s.name))).collect(),
             tasks: (0..plan.units.len()).map(|_| None).collect(),
-            pool: Pool::new(Machine { threads, memory, gpus: options.gpus }, queue),
+            pool: Pool::new(Machine { threads, memory, gpus: options.gpus }, executor.queue()),
+            retries: executor.retries(),
             held: Vec::new(),
             committing: 0,
             stopping: false,
@@ -189,9 +192,13 @@ impl<'a> Scheduler<'a> {
         inbox: &Receiver<Message>,
         finished: &Sender<Finished>,
     ) -> Result<()> {
+        let mut told = false;
         loop {
             if !self.stopping && self.options.cancel.load(Ordering::Relaxed) {
                 (self.stopping, self.summary.interrupted) = (true, true);
+                executor.cancel();
+            } else if self.broken.is_some() && !told {
+                told = true;
                 executor.cancel();
             }
             self.dispatch(executor, session, &reporter)?;

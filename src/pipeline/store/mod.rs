@@ -7,6 +7,7 @@
 //!   locks/           one file per run that is alive                            (owner.rs)
 //!   scratch/         what units in flight are writing, a folder per run
 //!   logs/ab/...      what units logged, by key
+//!   runs/...         what runs on a cluster submitted                           (run/slurm)
 //! ```
 //!
 //! Everything in it can be deleted at the cost of computing it again. Times for scheduling are read off the records;
@@ -69,7 +70,15 @@ impl Store {
 
     /// Begins a run: a lock of its own, a scratch folder of its own, and the leavings of dead runs swept away.
     pub fn begin(&self) -> Result<Session> {
-        let owner = Owner::new(&self.locks())?;
+        self.session(Owner::new(&self.locks())?)
+    }
+
+    /// The same for a task of a cluster run.
+    pub fn begin_task(&self) -> Result<Session> {
+        self.session(Owner::task(&self.locks())?)
+    }
+
+    fn session(&self, owner: Owner) -> Result<Session> {
         let scratches = self.folder.join("scratch");
         let scratch = scratches.join(&owner.id);
         std::fs::create_dir_all(&scratch).map_err(|e| Error::io("write", &scratch, e))?;

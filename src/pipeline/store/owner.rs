@@ -24,11 +24,29 @@ pub struct Owner {
     _gate: File,
 }
 
+/// How the ids of tasks end.
+const TASK: &str = "-task";
+
+/// Whether an id is a task's. The driver of a cluster run claims units before it submits them, and a task takes such a
+/// claim over; from another task that is alive it does not.
+pub fn is_task(id: &str) -> bool {
+    id.ends_with(TASK)
+}
+
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 impl Owner {
     /// Takes a lock of its own below `folder`.
     pub fn new(folder: &Path) -> Result<Self> {
+        Self::with(folder, "")
+    }
+
+    /// The same for a task of a cluster run, whose claims count among tasks (see [`is_task`]).
+    pub fn task(folder: &Path) -> Result<Self> {
+        Self::with(folder, TASK)
+    }
+
+    fn with(folder: &Path, suffix: &str) -> Result<Self> {
         let wrong = |e| Error::io("write", folder, e);
         std::fs::create_dir_all(folder).map_err(wrong)?;
         let gate = gate(folder)?;
@@ -36,7 +54,7 @@ impl Owner {
         loop {
             let nanos =
                 std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
-            let id = format!("{}-{nanos:x}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
+            let id = format!("{}-{nanos:x}-{}{suffix}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
             let path = folder.join(&id);
             let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => file,

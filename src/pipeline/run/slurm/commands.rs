@@ -1,0 +1,206 @@
+//! The three commands of Slurm that are used: `sbatch`, `squeue`, `scancel`. No `sacct`: many sites have none.
+//!
+//! Everything that comes from names or parameters is either an argument of its own (no shell sees it) or quoted.
+
+use super::folder::{ArrayFile, RunFolder};
+use super::options::SlurmOptions;
+use crate::error::{Error, Result};
+use crate::plan::Resources;
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Text as one word of a POSIX shell.
+pub fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// How a task stands in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TaskState {
+    /// Slurm's word: `PENDING`, `RUNNING`, `COMPLETED`, ...
+    pub state: String,
+    pub node: String,
+    /// `12_3`.
+    pub job: String,
+}
+
+impl TaskState {
+    /// Whether the task may still do something.
+    pub fn active(&self) -> bool {
+        const OVER: &[&str] = &[
+            "COMPLETED",
+            "FAILED",
+            "CANCELLED",
+            "TIMEOUT",
+            "NODE_FAIL",
+            "PREEMPTED",
+            "BOOT_FAIL",
+            "DEADLINE",
+            "OUT_OF_MEMORY",
+            "REVOKED",
+        ];
+        !OVER.contains(&self.state.as_str())
+    }
+}
+
+/// What became of a submission.
+pub(super) enum Submitted {
+    Yes,
+    /// The array is larger than the site allows.
+    TooLarge,
+    /// Slurm cannot take it just now.
+    Later(String),
+}
+
+/// The job script of an array. One task works on one chunk.
+pub(super) fn script(program: &Path, project: &Path, run: &RunFolder, array: &ArrayFile, setup: &[String]) -> String {
+    let word = |p: &Path| quote(&p.to_string_lossy());
+    let mut out =
+        String::from("#!/bin/bash\n# Written by repro: each task of this array works on one chunk of units.\n");
+    out += "export RAYON_NUM_THREADS=\"${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-1}}\"\n";
+    for line in setup {
+        out += line;
+        out.push('\n');
+    }
+    out += &format!("chunk=$(({} + SLURM_ARRAY_TASK_ID))\n", array.first);
+    let (program, project, id) = (word(program), word(project), quote(&run.id));
+    out += &format!("{program} -C {project} exec-chunk {id} \"$chunk\"\ncode=$?\n");
+    let chunks = word(&run.path().join("chunks"));
+    out += &format!("if [ $code -ne 0 ]; then echo $code >{chunks}/\"$chunk\".exit; fi\nexit $code\n");
+    out
+}
+
+/// The arguments of `sbatch` for an array.
+pub(super) fn arguments(
+    run: &RunFolder,
+    array: &ArrayFile,
+    options: &SlurmOptions,
+    wants: &Resources,
+    boost: (u32, u32),
+    avoid: &[String],
+) -> Vec<String> {
+    // In file name patterns of Slurm `%` is special, a doubled one is not; a backslash switches the patterns off.
+    let logs = run.path().join("logs").to_string_lossy().replace('%', "%%");
+    let mut out = vec![
+        "--parsable".to_string(),
+        "--requeue".to_string(),
+        "--open-mode=append".to_string(),
+        format!("--job-name={}", array.name),
+        format!("--array=0-{}", array.count - 1),
+        format!("--output={logs}/%A_%a.log"),
+        "--ntasks=1".to_string(),
+    ];
+    match wants.threads {
+        Some(threads) => out.push(format!("--cpus-per-task={threads}")),
+        None => out.push("--exclusive".to_string()),
+    }
+    if let Some(mebibytes) = options.mebibytes(wants.memory, boost.0) {
+        out.push(format!("--mem={mebibytes}M"));
+    }
+    if let Some(minutes) = options.minutes(boost.1) {
+        out.push(format!("--time={minutes}"));
+    }
+    if wants.gpu > 0 {
+        out.push(format!("--gres={}:{}", options.gpu, wants.gpu));
+    }
+    for (flag, value) in [("partition", &options.partition), ("account", &options.account)] {
+        if !value.is_empty() {
+            out.push(format!("--{flag}={value}"));
+        }
+    }
+    if !avoid.is_empty() {
+        out.push(format!("--exclude={}", avoid.join(",")));
+    }
+    out.extend(options.options.iter().cloned());
+    out
+}
+
+fn command(name: &str, args: &[String]) -> Result<(bool, String, String)> {
+    let output = Command::new(name).args(args).stdin(Stdio::null()).output().map_err(|e| {
+        let help = "is Slurm installed here, and on the PATH? `--on slurm` needs sbatch, squeue and scancel";
+        Error::Executor(format!("`{name}` cannot be started ({e}); {help}"))
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    Ok((output.status.success(), text(&output.stdout), text(&output.stderr)))
+}
+
+/// Submits a script.
+pub(super) fn sbatch(mut args: Vec<String>, script: &Path, tasks: usize) -> Result<Submitted> {
+    args.push(script.to_string_lossy().into_owned());
+    let (ok, _, error) = command("sbatch", &args)?;
+    if ok {
+        return Ok(Submitted::Yes);
+    }
+    let said = error.to_ascii_lowercase();
+    if said.contains("invalid job array") && tasks > 1 {
+        return Ok(Submitted::TooLarge);
+    }
+    let passing =
+        ["unable to contact", "timed out", "temporar", "submitlimit", "submit limit", "maxsubmit", "try again"];
+    if passing.iter().any(|p| said.contains(p)) {
+        return Ok(Submitted::Later(error));
+    }
+    Err(Error::Executor(format!(
+        "sbatch refused a job: {error}; correct `slurm:` in pipeline.yaml or --slurm and run again: nothing that had finished is lost"
+    )))
+}
+
+/// The tasks of jobs of these names, by (name, task); `None` when Slurm does not answer.
+pub(super) fn squeue(names: &[String]) -> Result<Option<HashMap<(String, usize), TaskState>>> {
+    let args = ["--noheader", "--states=all", "--array", "--format=%j|%K|%T|%N|%F"].map(str::to_string);
+    let args: Vec<String> = args.into_iter().chain([format!("--name={}", names.join(","))]).collect();
+    let (ok, text, _) = command("squeue", &args)?;
+    Ok(ok.then(|| parse(&text)))
+}
+
+fn parse(text: &str) -> HashMap<(String, usize), TaskState> {
+    let mut out: HashMap<(String, usize), TaskState> = HashMap::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.trim().split('|').collect();
+        let [name, task, state, node, job] = fields[..] else { continue };
+        let Ok(index) = task.parse::<usize>() else { continue };
+        let found = TaskState { state: state.into(), node: node.into(), job: format!("{job}_{task}") };
+        let entry = out.entry((name.to_string(), index)).or_insert_with(|| found.clone());
+        if found.active() {
+            *entry = found;
+        }
+    }
+    out
+}
+
+/// Ends the jobs of these names.
+pub fn scancel(names: &[String]) -> Result<()> {
+    for name in names {
+        command("scancel", &["--quiet".to_string(), format!("--name={name}")])?;
+    }
+    Ok(())
+}
+
+/// The job names of a run that may still be in the queue.
+pub fn job_names(run: &RunFolder) -> Vec<String> {
+    run.arrays().into_iter().map(|a| a.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_back_what_was_quoted() {
+        for nasty in ["a b", "it's", "$(touch /tmp/x)", "`id`", "\"", "\\", "a\nb", "*", "", "'\\''", "-n"] {
+            let out = Command::new("sh").arg("-c").arg(format!("printf %s {}", quote(nasty))).output().unwrap();
+            // `printf %s -n` prints -n: the word is an operand by then.
+            assert_eq!(String::from_utf8_lossy(&out.stdout), nasty);
+        }
+    }
+
+    #[test]
+    fn queue_lines_are_read_and_the_living_win() {
+        let text = "repro-a-0|0|RUNNING|n1|12\nrepro-a-0|1|PENDING||12\nrepro-a-0|1|FAILED|n2|12\nnonsense\n";
+        let all = parse(text);
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[&("repro-a-0".to_string(), 1)].state, "PENDING");
+        assert_eq!(all[&("repro-a-0".to_string(), 0)].job, "12_0");
+    }
+}

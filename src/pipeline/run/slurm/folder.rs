@@ -1,0 +1,288 @@
+//! What a run on a cluster leaves on the shared file system: `.repro/runs/RUN/`.
+//!
+//! ```text
+//! run.json        what was asked for, by which program, on which pipeline
+//! driver          locked by the process that drives the run, as long as it lives
+//! chunks/7.json   the units of chunk 7
+//! chunks/7.said   what the tasks that worked on it said, a line each
+//! chunks/7.exit   the exit code of its last task, when that was not 0
+//! arrays/2.json   one submission: its job name, its chunks     arrays/2.sh: its script
+//! logs/           what tasks printed
+//! cancel          somebody wants the run to end                 ended: it has
+//! ```
+//!
+//! Driver and tasks talk through these files only. They decide nothing: a unit is done when its record is in the store.
+
+use crate::context::Environment;
+use crate::digest::Digest;
+use crate::error::{Error, Result};
+use crate::key::{Key, KeyParts};
+use crate::run::slurm::options::SlurmOptions;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Ended runs whose files are kept.
+const KEPT: usize = 20;
+
+/// What was asked for: enough for another process to continue, and for a task to know that it is the same program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// The program and its version.
+    pub program: String,
+    /// [`crate::Engine::plan_digest`] of the driver.
+    pub plan: Digest,
+    /// The profile.
+    pub profile: String,
+    /// `--set`.
+    pub sets: Vec<(String, String)>,
+    /// What stages may look at.
+    pub env: Environment,
+    /// What to run.
+    pub targets: Vec<String>,
+    /// Whether to stop at the first failure.
+    pub fail_fast: bool,
+    /// Options of the cluster.
+    pub options: SlurmOptions,
+}
+
+impl RunInfo {
+    /// Whether two runs are the same but for how they use the cluster.
+    fn same_as(&self, other: &Self) -> bool {
+        *self == Self { options: self.options.clone(), ..other.clone() }
+    }
+}
+
+/// A chunk as submitted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ChunkFile {
+    /// Seconds after which no further unit is started.
+    pub deadline: f64,
+    pub units: Vec<ChunkUnit>,
+}
+
+/// One unit of a chunk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ChunkUnit {
+    pub id: String,
+    pub key: Key,
+    pub parts: KeyParts,
+    pub attempt: u32,
+    /// Whether to run it although it has a record (forced, or its objects are ill).
+    pub again: bool,
+}
+
+/// One submission.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ArrayFile {
+    /// The job's name, by which Slurm is asked about it: written before submitting, so that no job is ever unknown.
+    pub name: String,
+    pub first: usize,
+    pub count: usize,
+}
+
+/// What a task says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Said {
+    /// A task begins, on this node.
+    Begin { node: String },
+    /// A unit starts.
+    Start(Key),
+    /// A unit's record is in the store.
+    Done(Key),
+    /// A unit failed.
+    Failed { key: Key, error: String },
+    /// A unit wrote other bytes than another task did.
+    Differs { key: Key, text: String },
+    /// The store failed.
+    Broken(String),
+    /// The task is not the same program on the same inputs.
+    Refused(String),
+    /// The task ended as it should; units not done are to be submitted again.
+    End,
+}
+
+/// A run's folder.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    /// The run's id.
+    pub id: String,
+    path: PathBuf,
+}
+
+fn runs(store: &Path) -> PathBuf {
+    store.join("runs")
+}
+
+impl RunFolder {
+    /// A new run below the store's folder.
+    pub fn create(store: &Path, info: &RunInfo) -> Result<Self> {
+        // The last runs are kept for looking things up.
+        let over: Vec<Self> = Self::all(store).into_iter().filter(|r| r.ended().is_some()).collect();
+        for old in &over[..over.len().saturating_sub(KEPT)] {
+            let _ = std::fs::remove_dir_all(&old.path);
+        }
+        let stamp = crate::host::now();
+        let mut id = format!("{stamp:x}");
+        let mut more = 1;
+        while std::fs::create_dir_all(runs(store)).is_ok() && runs(store).join(&id).exists() {
+            more += 1;
+            id = format!("{stamp:x}-{more}");
+        }
+        let run = Self { path: runs(store).join(&id), id };
+        for folder in ["chunks", "arrays", "logs"] {
+            let path = run.path.join(folder);
+            std::fs::create_dir_all(&path).map_err(|e| Error::io("write", &path, e))?;
+        }
+        run.write("run.json", info)?;
+        Ok(run)
+    }
+
+    /// The run that a driver which died left open, when it was asked for the same and nobody drives it now; else a new
+    /// one. Says which.
+    pub fn resume_or_create(store: &Path, info: &RunInfo) -> Result<(Self, bool)> {
+        for run in Self::all(store).into_iter().rev() {
+            if run.ended().is_none() && !run.driven() && run.info().is_ok_and(|i| i.same_as(info)) {
+                return Ok((run, true));
+            }
+        }
+        Ok((Self::create(store, info)?, false))
+    }
+
+    /// The run of that id.
+    pub fn open(store: &Path, id: &str) -> Result<Self> {
+        let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let path = runs(store).join(id);
+        if !fits || !path.join("run.json").is_file() {
+            let known: Vec<String> = Self::all(store).into_iter().map(|r| r.id).collect();
+            let known = if known.is_empty() { "there is none".to_string() } else { known.join(", ") };
+            return Err(Error::Executor(format!("there is no run `{id}` in this project; runs: {known}")));
+        }
+        Ok(Self { id: id.to_string(), path })
+    }
+
+    /// Every run, oldest first.
+    pub fn all(store: &Path) -> Vec<Self> {
+        let entries = std::fs::read_dir(runs(store)).into_iter().flatten().flatten();
+        let mut all: Vec<Self> = entries
+            .filter(|e| e.path().join("run.json").is_file())
+            .map(|e| Self { id: e.file_name().to_string_lossy().into_owned(), path: e.path() })
+            .collect();
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
+    }
+
+    /// Where the run's files are.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was asked for.
+    pub fn info(&self) -> Result<RunInfo> {
+        self.read("run.json")
+    }
+
+    /// Becomes the run's driver; the error names the one there is.
+    pub fn drive(&self) -> Result<File> {
+        let path = self.path.join("driver");
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = open.map_err(|e| Error::io("write", &path, e))?;
+        if file.try_lock().is_err() {
+            let who = std::fs::read_to_string(&path).unwrap_or_default();
+            return Err(Error::Busy { who: format!("run {}: process {who}", self.id) });
+        }
+        file.set_len(0)
+            .and_then(|()| write!(file, "{}", std::process::id()))
+            .map_err(|e| Error::io("write", &path, e))?;
+        Ok(file)
+    }
+
+    /// Whether some process drives the run now.
+    pub fn driven(&self) -> bool {
+        let path = self.path.join("driver");
+        OpenOptions::new().read(true).write(true).open(path).is_ok_and(|f| f.try_lock().is_err())
+    }
+
+    /// Notes that the run is over, with the driver's exit code.
+    pub fn end(&self, code: u8) {
+        // Without the note the next run looks at the jobs once more, which costs a moment.
+        let _ = self.write("ended", &code);
+        let _ = std::fs::remove_file(self.path.join("cancel"));
+    }
+
+    /// The driver's exit code, when the run is over.
+    pub fn ended(&self) -> Option<u8> {
+        self.read("ended").ok()
+    }
+
+    /// Takes the note back: the run goes on.
+    pub fn reopen(&self) {
+        let _ = std::fs::remove_file(self.path.join("ended"));
+        let _ = std::fs::remove_file(self.path.join("cancel"));
+    }
+
+    /// Asks the driver to end the run.
+    pub fn request_cancel(&self) -> Result<()> {
+        self.write("cancel", &true)
+    }
+
+    pub(super) fn cancel_requested(&self) -> bool {
+        self.path.join("cancel").exists()
+    }
+
+    /// Everything submitted, in order.
+    pub(super) fn arrays(&self) -> Vec<ArrayFile> {
+        (0..).map_while(|k| self.read(&format!("arrays/{k}.json")).ok()).collect()
+    }
+
+    pub(super) fn write(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_vec(value).map_err(|e| Error::Executor(format!("run {}: {e}", self.id)))?;
+        self.write_bytes(name, &text)
+    }
+
+    /// Whole or not at all.
+    pub(super) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.path.join(name);
+        let wrong = |e| Error::io("write", &path, e);
+        let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(&self.path)).map_err(wrong)?;
+        file.write_all(bytes).map_err(wrong)?;
+        file.persist(&path).map_err(|e| wrong(e.error))?;
+        Ok(())
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        let path = self.path.join(name);
+        let bytes = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+        serde_json::from_slice(&bytes).map_err(|e| {
+            Error::Executor(format!("`{}` cannot be read: {e}; cancel the run and start anew", path.display()))
+        })
+    }
+
+    /// What was said about a chunk since `offset`, which moves on. Whole lines only.
+    pub(super) fn said(&self, chunk: usize, offset: &mut u64) -> Vec<Said> {
+        let Ok(mut file) = File::open(self.path.join(format!("chunks/{chunk}.said"))) else { return Vec::new() };
+        let mut bytes = Vec::new();
+        if file.seek(SeekFrom::Start(*offset)).and_then(|_| file.read_to_end(&mut bytes)).is_err() {
+            return Vec::new();
+        }
+        let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        *offset += whole as u64;
+        bytes[..whole].split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
+    /// Where a task speaks.
+    pub(super) fn speak(&self, chunk: usize) -> Result<File> {
+        let path = self.path.join(format!("chunks/{chunk}.said"));
+        OpenOptions::new().create(true).append(true).open(&path).map_err(|e| Error::io("write", &path, e))
+    }
+}
+
+/// The last lines of a file, for messages.
+pub(super) fn tail(path: &Path) -> String {
+    let text = std::fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(5)..].join("\n")
+}

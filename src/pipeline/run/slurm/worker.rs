@@ -1,0 +1,293 @@
+//! A task on a node: `repro exec-chunk RUN CHUNK`.
+//!
+//! It opens the same store as the driver, makes sure that it is the same program on the same inputs, runs the units of
+//! its chunk one after the other and commits their records itself. It may be killed at any moment, started again for the
+//! same chunk, or run beside another task of the same chunk: a unit that has a record is not run, a unit that another
+//! living task works on is left for later, and of two records of one unit the first stays.
+//!
+//! No clock of another machine is ever compared with this one's.
+
+use super::folder::{ChunkFile, ChunkUnit, RunFolder, Said};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::host;
+use crate::run::Message;
+use crate::run::commit::{self, Committed, Finished, Shared};
+use crate::run::executor::{Job, Outcome};
+use crate::store::index::Entry;
+use crate::store::record::Record;
+use crate::store::{Session, owner};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// A unit that brought down that many tasks of its chunk is not tried by the next.
+const FATAL: usize = 3;
+/// Time between looks at a unit that another task works on.
+const PAUSE: Duration = Duration::from_millis(200);
+
+struct Task<'a> {
+    engine: &'a Engine,
+    run: &'a RunFolder,
+    session: Session,
+    voice: File,
+    threads: usize,
+    grace: Duration,
+    cancel: Arc<AtomicBool>,
+    /// What this task was given, by plan index.
+    units: HashMap<usize, ChunkUnit>,
+}
+
+enum Turn {
+    Run,
+    Recorded,
+    Busy,
+}
+
+/// Works on a chunk. `Ok(false)` when it could not be worked on and the driver has been told why.
+pub fn exec_chunk(
+    engine: &Engine,
+    program: &str,
+    run: &RunFolder,
+    chunk: usize,
+    cancel: Arc<AtomicBool>,
+) -> Result<bool> {
+    let info = run.info()?;
+    let grace = info.options.grace();
+    let mut voice = run.speak(chunk)?;
+    let node = std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| "this machine".into());
+    say(&mut voice, &Said::Begin { node: node.clone() })?;
+    let refuse =
+        |voice: &mut File, why: String| say(voice, &Said::Refused(format!("node {node}: {why}"))).map(|()| false);
+    if info.program != program {
+        let why =
+            format!("this is {program}, the run was started by {}; install one version on all nodes", info.program);
+        return refuse(&mut voice, why);
+    }
+    if info.plan != engine.plan_digest() {
+        let why = "pipeline.yaml or the program's stages are not those the run was started with; `repro cancel` the run and start it again";
+        return refuse(&mut voice, why.into());
+    }
+    let file: ChunkFile = patiently(grace, || run.read(&format!("chunks/{chunk}.json")))?;
+    if let Some(why) = other_inputs(engine, &file) {
+        return refuse(&mut voice, why);
+    }
+    let threads =
+        ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"].iter().find_map(|v| std::env::var(v).ok()?.parse().ok());
+    let ended = engine.store().begin_task().and_then(|session| {
+        let voice = voice.try_clone().map_err(|e| Error::io("write", run.path(), e))?;
+        let threads = threads.unwrap_or_else(host::cores);
+        let mut task = Task { engine, run, session, voice, threads, grace, cancel, units: HashMap::new() };
+        task.work(chunk, file)
+    });
+    match ended {
+        Ok(()) => Ok(true),
+        Err(error) => {
+            say(&mut voice, &Said::Broken(format!("node {node}: {error}")))?;
+            Ok(false)
+        }
+    }
+}
+
+fn say(voice: &mut File, said: &Said) -> Result<()> {
+    let wrong = |e| Error::io("write", Path::new(".repro/runs"), e);
+    let mut line = serde_json::to_vec(said).map_err(|e| wrong(e.into()))?;
+    line.push(b'\n');
+    // One write, so that lines of two tasks do not mix.
+    voice.write_all(&line).map_err(wrong)
+}
+
+/// Tries until it works or the grace period is over.
+fn patiently<T>(grace: Duration, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let start = Instant::now();
+    loop {
+        match attempt() {
+            Err(_) if start.elapsed() < grace => std::thread::sleep(PAUSE),
+            answer => return answer,
+        }
+    }
+}
+
+/// The first unit that is not here what it is for the driver, and in what.
+fn other_inputs(engine: &Engine, file: &ChunkFile) -> Option<String> {
+    let judge = engine.judge();
+    for unit in &file.units {
+        let Some(index) = engine.unit_named(&unit.id) else {
+            return Some(format!("there is no unit `{}` here", unit.id));
+        };
+        let mut here = judge.parts(index, |_| None);
+        here.inputs = unit.parts.inputs.clone();
+        if here.key() != unit.key {
+            let differ =
+                |what: &str| format!("`{}` would be another unit here: {what} differ from the driver's", unit.id);
+            return Some(differ(match () {
+                () if here.code != unit.parts.code || here.schema != unit.parts.schema => "the sources of its kind",
+                () if here.externals != unit.parts.externals => "the data or devices that it uses outside the store",
+                () => "its parameters",
+            }));
+        }
+    }
+    None
+}
+
+impl Task<'_> {
+    fn work(&mut self, chunk: usize, file: ChunkFile) -> Result<()> {
+        let start = Instant::now();
+        // What earlier tasks of this chunk did.
+        let (mut starts, mut done) = (HashMap::<_, usize>::new(), HashSet::new());
+        for said in self.run.said(chunk, &mut 0) {
+            match said {
+                Said::Start(key) => *starts.entry(key).or_default() += 1,
+                Said::Done(key) | Said::Failed { key, .. } => {
+                    done.insert(key);
+                }
+                _ => {}
+            }
+        }
+        let mut queue: VecDeque<ChunkUnit> = file.units.into_iter().filter(|u| !done.contains(&u.key)).collect();
+        let engine = self.engine;
+        let code = engine.judge().code;
+        let shared = Shared { code: &code, host: (engine.host_digest(), engine.host()) };
+        let (outbox, inbox) = channel();
+        std::thread::scope(|scope| {
+            let (finished, work) = channel();
+            scope.spawn(move || commit::run(engine.store(), &shared, work, &outbox));
+            let mut busy = 0;
+            while let Some(unit) = queue.pop_front() {
+                if self.cancel.load(Ordering::Relaxed) || start.elapsed().as_secs_f64() > file.deadline {
+                    break;
+                }
+                match self.turn(&unit)? {
+                    Turn::Recorded => say(&mut self.voice, &Said::Done(unit.key))?,
+                    Turn::Busy => {
+                        busy += 1;
+                        if busy > queue.len() {
+                            busy = 0;
+                            std::thread::sleep(PAUSE);
+                        }
+                        queue.push_back(unit);
+                    }
+                    Turn::Run if starts.get(&unit.key).is_some_and(|&n| n >= FATAL) => {
+                        let error = format!(
+                            "its job ended {FATAL} times while it ran (killed, out of memory, or the node was lost)"
+                        );
+                        say(&mut self.voice, &Said::Failed { key: unit.key, error })?;
+                    }
+                    Turn::Run => {
+                        busy = 0;
+                        self.run(unit, &finished)?;
+                    }
+                }
+                self.committed(&inbox, false)?;
+            }
+            drop(finished);
+            self.committed(&inbox, true)
+        })?;
+        if self.cancel.load(Ordering::Relaxed) { Ok(()) } else { say(&mut self.voice, &Said::End) }
+    }
+
+    /// Whose turn is it? Under the journal's lock, so that of two tasks one runs the unit.
+    fn turn(&self, unit: &ChunkUnit) -> Result<Turn> {
+        let locks = self.engine.store().locks();
+        self.engine.store().journal.update(|index| {
+            if index.records.contains_key(&unit.key) && !unit.again {
+                return (Vec::new(), Turn::Recorded);
+            }
+            match index.claims.get(&unit.key) {
+                Some(id)
+                    if owner::is_task(id) && *id != self.session.owner.id && owner::alive(&locks, id).is_some() =>
+                {
+                    (Vec::new(), Turn::Busy)
+                }
+                _ => (vec![Entry::Claim { key: unit.key, owner: self.session.owner.id.clone() }], Turn::Run),
+            }
+        })
+    }
+
+    fn run(&mut self, unit: ChunkUnit, finished: &std::sync::mpsc::Sender<Finished>) -> Result<()> {
+        let Some(index) = self.engine.unit_named(&unit.id) else { return Ok(()) };
+        say(&mut self.voice, &Said::Start(unit.key))?;
+        for digest in unit.parts.inputs.values().flat_map(|artefacts| artefacts.values()) {
+            let path = self.engine.store().objects.path(digest);
+            patiently(self.grace, || std::fs::metadata(&path).map_err(|e| Error::io("read", &path, e)))?;
+        }
+        let job = Job {
+            unit: index,
+            key: unit.key,
+            parts: unit.parts.clone(),
+            threads: self.threads,
+            expected: None,
+            attempt: unit.attempt,
+            scratch: self.session.scratch.clone(),
+        };
+        match self.engine.execute(&job, None, &self.cancel) {
+            Outcome::Ran { taken, provenance } => {
+                let planned = &self.engine.plan().units[index];
+                let record = Record {
+                    stage: self.engine.plan().stage_of(index).name.clone(),
+                    label: planned.label.clone(),
+                    parts: job.parts,
+                    artefacts: Default::default(),
+                    provenance,
+                };
+                let mut done = Finished::new(index, unit.key, record, taken);
+                done.keep = !unit.again;
+                self.units.insert(index, unit);
+                // The committer ends only when this sender does.
+                let _ = finished.send(done);
+                Ok(())
+            }
+            // A task that is asked to end blames no unit.
+            Outcome::Failed { .. } if self.cancel.load(Ordering::Relaxed) => Ok(()),
+            Outcome::Failed { error } => say(&mut self.voice, &Said::Failed { key: unit.key, error }),
+            Outcome::Broken { error } => Err(error),
+            Outcome::Stored => Ok(()),
+        }
+    }
+
+    /// Tells what the committer has made permanent; to its end when `all`.
+    fn committed(&mut self, inbox: &Receiver<Message>, all: bool) -> Result<()> {
+        loop {
+            let message = if all { inbox.recv().ok() } else { inbox.try_recv().ok() };
+            match message {
+                None => return Ok(()),
+                Some(Message::Committed(units)) => units.into_iter().try_for_each(|done| self.tell(done))?,
+                Some(Message::Broken(error)) => return Err(error),
+                Some(Message::Report(_)) => {}
+            }
+        }
+    }
+
+    fn tell(&mut self, done: Committed) -> Result<()> {
+        let Some(unit) = self.units.remove(&done.unit) else { return Ok(()) };
+        if let (Some(artefact), Some(former)) = (&done.differs, &done.former) {
+            let text = differs(self.engine, &unit, artefact, former, &done.record);
+            say(&mut self.voice, &Said::Differs { key: unit.key, text })?;
+        }
+        say(&mut self.voice, &Said::Done(unit.key))
+    }
+}
+
+/// Two tasks disagree: both provenances, for the person who must find out why.
+fn differs(engine: &Engine, unit: &ChunkUnit, artefact: &str, first: &Record, second: &Record) -> String {
+    let about = |record: &Record| {
+        let p = &record.provenance;
+        let host = engine.store().journal.with(|i| i.hosts.get(&p.host).cloned());
+        let host =
+            host.map_or("an unknown machine".to_string(), |h| format!("{} {} ({} cores)", h.program, h.cpu, h.cores));
+        let digest = record.artefacts.get(artefact).map_or("absent".to_string(), |a| a.digest.short());
+        format!("{digest} by {host}, {} threads, backend {}, ended {}", p.threads, p.backend, p.ended)
+    };
+    let verb = if unit.again { "replaced by" } else { "kept; not kept:" };
+    format!(
+        "`{}` is not deterministic: two tasks wrote different bytes in `{artefact}`: {} ({verb}) {}",
+        unit.id,
+        about(first),
+        about(second)
+    )
+}
