@@ -4,6 +4,7 @@
 //! something, 2 usage or configuration, 130 interrupted.
 
 mod bench;
+mod cluster;
 mod compare;
 mod completions;
 mod dag;
@@ -65,6 +66,10 @@ enum Command {
     Log(store::LogArgs),
     Verify(verify::Args),
     Gc(store::GcArgs),
+    Attach(cluster::AttachArgs),
+    Cancel(cluster::CancelArgs),
+    #[command(hide = true)]
+    ExecChunk(cluster::ExecArgs),
     Figures(figures::Args),
     Compare(compare::Args),
     Report(report::Args),
@@ -89,6 +94,9 @@ pub fn main() -> ExitCode {
         Command::Log(a) => store::log(a, dir),
         Command::Verify(a) => verify::run(a, dir),
         Command::Gc(a) => store::gc(a, dir),
+        Command::Attach(a) => cluster::attach(a, dir),
+        Command::Cancel(a) => cluster::cancel(a, dir),
+        Command::ExecChunk(a) => cluster::exec(a, dir),
         Command::Figures(a) => figures::run(a, dir),
         Command::Compare(a) => compare::run(a, dir),
         Command::Report(a) => report::run(a, dir),

@@ -14,7 +14,8 @@ pub struct Choose {
     pub sets: Vec<(String, String)>,
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
+/// Splits `KEY=VALUE`.
+pub fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().into(), value.trim().into())),
         _ => Err("expected KEY=VALUE, for example train.rank=5".into()),

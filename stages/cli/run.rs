@@ -1,11 +1,11 @@
 //! `repro run`: bring results up to date.
 
-use super::options::View;
+use super::options::{View, key_value};
 use super::progress::Display;
 use super::project::Project;
 use super::text::{Paint, count, duration};
 use super::{output, signals};
-use pipeline::{Engine, Force, RunOptions, Summary};
+use pipeline::{Engine, Event, Force, RunOptions, Summary};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
   repro run all --dry-run                  what would run, and why
   repro run train --set train.epochs=50    with another parameter
   repro run train --force                  although it is fresh
+  repro run all --on slurm                 on a cluster
 
 Stop with Ctrl-C at any time: finished units are kept, the same command resumes.")]
 pub struct Args {
@@ -47,13 +48,21 @@ pub struct Args {
     /// Where units run
     #[arg(long, value_enum, default_value_t = On::Local)]
     on: On,
+    /// With --on slurm: submit, leave the driver in the background, return (`repro attach` follows it)
+    #[arg(long)]
+    detach: bool,
+    /// With --on slurm: an option of the cluster, laid over `slurm:` in pipeline.yaml; may be repeated
+    #[arg(long = "slurm", value_name = "KEY=VALUE", value_parser = key_value)]
+    slurm: Vec<(String, String)>,
 }
 
 /// Names of executors.
-#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
 enum On {
     /// Threads of this process
     Local,
+    /// Job arrays of a Slurm cluster, on nodes that share this folder
+    Slurm,
 }
 
 /// Run the command.
@@ -72,11 +81,18 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         fail_fast: args.fail_fast,
         ..RunOptions::default()
     };
+    anyhow::ensure!(
+        args.on == On::Slurm || (!args.detach && args.slurm.is_empty()),
+        "--detach and --slurm say how to use a cluster: add --on slurm"
+    );
+    if args.on == On::Slurm && !args.dry_run {
+        anyhow::ensure!(force == Force::No, "--force runs here only: leave out --on slurm");
+        return super::cluster::start(dir, &args.view, options, &args.slurm, args.detach);
+    }
     let engine = project.engine()?;
     if args.dry_run {
         return dry_run(&engine, &options, start);
     }
-    let On::Local = args.on;
     execute(&engine, options, start)
 }
 
@@ -98,13 +114,23 @@ fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Res
 }
 
 /// Run with progress and Ctrl-C, print the summary; the exit code. `start` is when the user began to wait.
-pub fn execute(engine: &Engine, mut options: RunOptions, start: Instant) -> anyhow::Result<u8> {
+pub fn execute(engine: &Engine, options: RunOptions, start: Instant) -> anyhow::Result<u8> {
+    execute_with(engine, options, start, |options, events| engine.run(options, events))
+}
+
+/// The same with another way to run.
+pub fn execute_with(
+    engine: &Engine,
+    mut options: RunOptions,
+    start: Instant,
+    run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
+) -> anyhow::Result<u8> {
     options.cancel = signals::stop_flag()?;
     let display = Display::new(engine, &options)?;
     let summary = std::thread::scope(|scope| {
         scope.spawn(|| display.watch());
         let _end = display.end_on_drop();
-        engine.run(&options, &mut |event| display.event(&event))
+        run(&options, &mut |event| display.event(&event))
     })?;
     report(&summary, &options, start.elapsed());
     Ok(exit_code(&summary))
