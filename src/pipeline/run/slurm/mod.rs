@@ -1,7 +1,7 @@
 //! The cluster executor: units in job arrays of Slurm, on nodes that share a file system.
 //!
-//! [Chunks](chunks) of units are [submitted](submit) as tasks of job arrays; each task is this same program
-//! ([`worker`]), which works on the same store; the driver [watches](watch) store, tasks and queue. What was submitted is
+//! Chunks of units (`chunks`) are submitted as tasks (`submit`) of job arrays; each task is this same program
+//! ([`worker`]), which works on the same store; the driver watches (`watch`) store, tasks and queue. What was submitted is
 //! written down first ([`folder`]), so that a driver that dies can be replaced by another that submits nothing twice.
 //! **The store is the truth**: a unit is done when its record is there, whatever Slurm says or forgets.
 //!

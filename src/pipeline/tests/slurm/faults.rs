@@ -130,6 +130,46 @@ stages:
     assert!(run(&project).contains("RAN 60 FRESH 0 FAILED 0"));
 }
 
+/// The disk fills up while tasks work: a sentence; with space again, the same command finishes.
+pub fn a_full_disk(cluster: &Cluster) {
+    let yaml = "
+version: 1
+slurm: {grace: 1, spread: 6}
+stages:
+  a: {kind: toy, with: {sleep_ms: 50}, matrix: {x: 1..300}}
+";
+    let project = Project::new(yaml);
+    let folder = project.folder.path().to_path_buf();
+    let mount =
+        std::process::Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(&folder).output();
+    if !mount.is_ok_and(|m| m.status.success()) {
+        println!("  skipped: mounts need a privilege that this machine does not give");
+        return;
+    }
+    struct Unmount(std::path::PathBuf);
+    impl Drop for Unmount {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+    }
+    let _unmount = Unmount(folder);
+    std::fs::write(project.path("pipeline.yaml"), yaml).unwrap();
+    let driver = project.start(cluster);
+    until("work", 60, || project.starts().len() > 20);
+    let filler = project.path("filler");
+    // Ends with an error when nothing fits any more.
+    let _ = std::fs::write(&filler, vec![0u8; 16 << 20]);
+    let said = wait(driver);
+    assert!(said.contains("ERROR") && said.contains("the disk is full"), "{said}");
+    std::fs::remove_file(&filler).unwrap();
+    let (recorded, before) = (project.fresh(), project.starts());
+    let said = project.drive(cluster);
+    assert!(said.contains("FAILED 0 BLOCKED 0"), "{said}");
+    assert_eq!(project.fresh().len(), 300);
+    assert!(recorded.iter().all(|id| before.get(id) == project.starts().get(id)), "a recorded unit ran again");
+    println!("  {} units were recorded when the disk was full", recorded.len());
+}
+
 /// Nodes an hour apart (libfaketime where it is installed).
 pub fn clocks_that_disagree(cluster: &Cluster) {
     let library =

@@ -35,6 +35,7 @@ fn main() -> std::process::ExitCode {
         ("cancelled_from_outside", faults::cancelled_from_outside),
         ("another_program_is_refused", faults::another_program_is_refused),
         ("a_store_that_cannot_be_written", faults::a_store_that_cannot_be_written),
+        ("a_full_disk", faults::a_full_disk),
         ("clocks_that_disagree", faults::clocks_that_disagree),
     ];
     if !all.iter().any(|(name, _)| picked(name)) {
