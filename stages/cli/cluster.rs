@@ -112,7 +112,13 @@ fn background(dir: Option<&Path>, folder: &RunFolder) -> anyhow::Result<u8> {
     command.arg("-C").arg(project::find(dir)?).args(["attach", &folder.id]);
     // A process group of its own: Ctrl-C and the end of the terminal do not reach it.
     command.process_group(0).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    let child = command.spawn()?;
+    let mut child = command.spawn()?;
+    // Until it drives the run, so that `repro attach` right after this follows it.
+    let start = Instant::now();
+    let begun = |child: &mut std::process::Child| folder.driven() || !matches!(child.try_wait(), Ok(None));
+    while !begun(&mut child) && start.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
     output(&format!("run {} goes on in process {}; follow it with `repro attach`\n", folder.id, child.id()));
     Ok(0)
 }

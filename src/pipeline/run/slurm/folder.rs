@@ -190,7 +190,16 @@ impl RunFolder {
         let path = self.path.join("driver");
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = open.map_err(|e| Error::io("write", &path, e))?;
-        if file.try_lock().is_err() {
+        // Somebody who only asks whether the run is driven holds the lock for a moment too.
+        let mut free = file.try_lock().is_ok();
+        for _ in 0..20 {
+            if free {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            free = file.try_lock().is_ok();
+        }
+        if !free {
             let who = std::fs::read_to_string(&path).unwrap_or_default();
             return Err(Error::Busy { who: format!("run {}: process {who}", self.id) });
         }
