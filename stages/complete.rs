@@ -127,6 +127,7 @@ struct Ptr<'a> {
     order: Order,
     sizes: String,
     solver: How,
+    epochs: usize,
 }
 
 impl Params {
@@ -159,6 +160,7 @@ impl Params {
             order: self.order,
             sizes: protocol.sizes(),
             solver: self.solver,
+            epochs: self.epochs,
         });
         let mut about = row(&About { method, level, mask: number, missing, ptr: None })?;
         if let Some(ptr) = ptr {

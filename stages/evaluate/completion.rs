@@ -11,7 +11,7 @@ use report::results::Cell;
 use report::{Results, Source};
 
 /// What identifies a completion.
-const KEYS: [&str; 9] = ["method", "blocks", "depth", "rank", "order", "sizes", "level", "missing", "mask"];
+const KEYS: [&str; 10] = ["method", "blocks", "depth", "rank", "order", "sizes", "epochs", "level", "missing", "mask"];
 
 /// (p, q) as in pipeline.yaml, in metrics and in figures.
 pub const GRIDS: [(&str, &str, &str); 3] =
@@ -85,6 +85,24 @@ pub fn full(results: &Results) -> Result<Option<(f64, f64)>> {
     let rows = only(results, &[("method", "full"), ("measure", "accuracy")])?;
     let (a, sd) = (rows.numbers("accuracy")?, rows.numbers("accuracy_sd")?);
     Ok(a.first().copied().zip(sd.first().copied()))
+}
+
+/// At 60 % missing: name, mean accuracy with C chosen, mean accuracy with C = 100, for the orders and mean imputation.
+pub fn at_sixty(results: &Results, rank: &str) -> Result<Vec<(&'static str, f64, f64)>> {
+    let rows = only(results, &[("measure", "accuracy"), ("level", "60")])?;
+    let mut found = Vec::new();
+    let mut add = |name, rows: Results| -> Result<()> {
+        let mean = |column: &str| -> Result<f64> { Ok(Summary::of(rows.numbers(column)?).mean) };
+        if !rows.is_empty() {
+            found.push((name, mean("accuracy")?, mean("accuracy_fixed_c")?));
+        }
+        Ok(())
+    };
+    for (order, _) in ORDERS {
+        add(order, only(&rows, &[("blocks", GRID), ("depth", "2"), ("rank", rank), ("order", order)])?)?;
+    }
+    add("mean imputation", rows.only("method", "mean")?)?;
+    Ok(found)
 }
 
 /// Where the digits came from.

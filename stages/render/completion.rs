@@ -1,7 +1,7 @@
 //! Figures 6 and 7: kernels of Multiple Features with missing samples, completed and classified.
 
 use crate::evaluate::completion::{
-    GRID, GRIDS, ORDERS, Where, base_rank, best, curve, full, per_completion, provenance, source,
+    GRID, GRIDS, ORDERS, Where, at_sixty, base_rank, best, curve, full, per_completion, provenance, source,
 };
 use crate::evaluate::results;
 use anyhow::Result;
@@ -13,7 +13,7 @@ use report::results::Cell;
 use report::style::Stroke;
 use report::{Figure, Results};
 
-const PROTOCOL: &str = "Adam, 50 epochs of batches of 4 blocks, rate 0.001, Glorot start, at most 3500 blocks, no Gamma; \
+const PROTOCOL: &str = "epochs of Adam, batches of 4 blocks, rate 0.001, Glorot start, at most 3500 blocks, no Gamma; \
                         one map by the exact factorisation, which leaves unseen rows at their start just as Adam does";
 
 /// Points as a curve with a band from the least to the largest value over the masks.
@@ -68,10 +68,11 @@ fn setting(ctx: &Context, done: &Results) -> Result<String> {
     let mut sizes: Vec<String> = done.only("depth", "2")?.column("sizes")?.iter().map(Cell::text).collect();
     sizes.sort();
     sizes.dedup();
+    let epochs = done.only("depth", "2")?.numbers("epochs")?.into_iter().fold(0.0, f64::max);
     let p = provenance(ctx)?;
     Ok(format!(
         "Six kernels of Multiple Features, 20 samples of each digit ({}). Masks: {masks} per level, bands span them; every sample \
-         stays in at least one of six views, so no more than 83.3 % can be missing and 90 % is lowered to that. Protocol: {PROTOCOL}; \
+         stays in at least one of six views, so no more than 83.3 % can be missing and 90 % is lowered to that. Protocol: {epochs} {PROTOCOL}; \
          sizes of depth 2: {}.",
         p.caption(),
         sizes.join(", ")
@@ -159,12 +160,19 @@ pub fn figure7(ctx: &Context) -> Result<Figure> {
     );
     let alt = "Accuracy of a support vector machine on the average of the completed kernels against the share of missing samples: by method, by \
                depth, by Kraus rank and by sample order, with the full kernels as a reference.";
+    let sixty: Vec<String> =
+        at_sixty(&all, &rank)?.iter().map(|(name, chosen, fixed)| format!("{name} {chosen:.1} ({fixed:.1})")).collect();
+    let sixty = if sixty.is_empty() {
+        String::new()
+    } else {
+        format!("At 60 % missing (with C fixed at 100): {}.", sixty.join(", "))
+    };
     Ok(f.words(
         alt,
         format!(
             "Support vector machine (one against the rest) on the plain average of the six completed kernels: repeated stratified \
              splits, half of each class trains, C by inner cross-validation, negative eigenvalues cut. PTR in the first panel is the completion by (20, 10) or (10, 20) with the least error, \
-             as in the paper: that choice needs the full kernels. {} {LEAK}",
+             as in the paper: that choice needs the full kernels. {} {LEAK} {sixty}",
             setting(ctx, &done)?
         ),
     ))

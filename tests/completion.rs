@@ -1,0 +1,115 @@
+//! The completion experiments end to end on tiny settings: from matrices and digits to figures 3 to 7 and table 4.
+
+mod common;
+use common::Project;
+
+const MATRICES: &str = "
+version: 1
+stages:
+  blocks:
+    kind: matrices
+    matrix: { matrix: [0], mask: [0], pattern: [blocks], shifted: [true] }
+  filled:
+    kind: fill
+    needs: [blocks]
+    with: { epochs: 2 }
+    matrix: { matrix: [0], mask: [0], pattern: [blocks], shifted: [true], method: [ptr], rank: [1, 5, 30, 100] }
+  others:
+    kind: fill
+    needs: [blocks]
+    with: { epochs: 2 }
+    matrix: { matrix: [0], mask: [0], pattern: [blocks], shifted: [true], method: [trace, tensor-train, mean] }
+  holes:
+    kind: matrices
+    matrix: { matrix: [0], mask: [0], pattern: [entries], level: [0.35, 0.85] }
+  entries:
+    kind: fill
+    needs: [holes]
+    with: { epochs: 2, method: ptr, rank: 3 }
+    matrix: { matrix: [0], mask: [0], pattern: [entries], level: [0.35, 0.85], depth: [1, 2] }
+  results:
+    kind: evaluate
+    needs: [filled, others, entries]
+    with: { experiment: matrices }
+    publish: figures
+  figure3: { kind: render, needs: [blocks, filled, results], with: { what: figure3 }, publish: figures }
+  figure4: { kind: render, needs: [holes, entries, results], with: { what: figure4 }, publish: figures }
+  figure5: { kind: render, needs: [holes, entries, results], with: { what: figure5 }, publish: figures }
+  table4: { kind: render, needs: [results], with: { what: table4 }, publish: figures }
+";
+
+#[test]
+fn simulated_matrices_to_figures_and_table() {
+    let p = Project::new(MATRICES);
+    p.ok("run all");
+    for name in ["figure3.svg", "figure3.png", "figure4.svg", "figure5.png", "table4.md"] {
+        let made = std::fs::metadata(p.path().join("figures").join(name)).unwrap();
+        assert!(made.len() > 200, "{name}");
+    }
+    let table = std::fs::read_to_string(p.path().join("figures/table4.md")).unwrap();
+    assert!(table.contains("0.572 ± 0.019") && table.contains("Tensor-train NN"), "{table}");
+    // The error of zero is the scale of what is missing, so two epochs of rank 1 cannot be far from it.
+    for row in results(&p).iter().filter(|r| r["rank"] == 1) {
+        let share = row["mse"].as_f64().unwrap() / row["scale"].as_f64().unwrap();
+        assert!((0.5..2.0).contains(&share), "{row}");
+    }
+    assert!(p.ok("run all").starts_with("nothing to do"));
+}
+
+/// The gathered rows, which the test's pipeline publishes beside the figures.
+fn results(p: &Project) -> Vec<serde_json::Value> {
+    serde_json::from_slice(&std::fs::read(p.path().join("figures/results.json")).unwrap()).unwrap()
+}
+
+const DIGITS: &str = "
+version: 1
+stages:
+  digits: { kind: fetch, with: { per_class: 20 } }
+  kernels: { kind: kernels, needs: [digits] }
+  masks: { kind: mask, needs: [digits], matrix: { level: [60, 90], mask: [0] } }
+  imputed:
+    kind: complete
+    needs: [kernels, masks]
+    matrix: { level: [60, 90], mask: [0], method: [zero, mean] }
+  ptr:
+    kind: complete
+    needs: [digits, kernels, masks]
+    with: { method: ptr, epochs: 1, blocks_at_most: 40 }
+    matrix: { level: [60, 90], mask: [0], blocks: [10x20, 200x1], depth: [1, 2], rank: [2], hidden: [5], order: [by-class] }
+  ordered:
+    kind: complete
+    needs: [digits, kernels, masks]
+    with: { method: ptr, epochs: 1, blocks: 10x20 }
+    matrix: { level: [60, 90], mask: [0], rank: [2], order: [shuffled, seriated] }
+  full: { kind: classify, needs: [digits, kernels], with: { splits: 2, c: [10.0] } }
+  classified:
+    kind: classify
+    needs: [digits, imputed, ptr, ordered]
+    with: { splits: 1, c: [10.0] }
+    matrix: { level: [60, 90], mask: [0] }
+  results:
+    kind: evaluate
+    needs: [digits, imputed, ptr, ordered, full, classified]
+    with: { experiment: completion }
+    publish: figures
+  figure6: { kind: render, needs: [digits, results], with: { what: figure6 }, publish: figures }
+  figure7: { kind: render, needs: [digits, results], with: { what: figure7 }, publish: figures }
+";
+
+#[test]
+fn digits_to_figures_without_a_network() {
+    let p = Project::new(DIGITS);
+    p.ok("run all --offline");
+    for figure in ["figure6", "figure7"] {
+        let card = std::fs::read_to_string(p.path().join(format!("figures/{figure}.json"))).unwrap();
+        let card: serde_json::Value = serde_json::from_str(&card).unwrap();
+        let caption = card["caption"].as_str().unwrap();
+        for words in ["leaks the labels", "83.3 %", "embedded"] {
+            assert!(caption.contains(words), "{figure} does not say `{words}`: {caption}");
+        }
+        assert_eq!(card["source"]["kind"], "embedded");
+    }
+    // Every kernel and sample is the paper's, so the full kernels classify well whatever the tiny settings.
+    let accuracies: Vec<f64> = results(&p).iter().filter_map(|r| r["accuracy"].as_f64()).collect();
+    assert!(accuracies.iter().any(|a| *a > 90.0), "{accuracies:?}");
+}
