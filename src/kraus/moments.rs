@@ -184,6 +184,27 @@ impl Moments {
         builder.finish()
     }
 
+    /// The moments of several sets of samples taken together, in the order given: folds of a cross-validation, say.
+    ///
+    /// Refuses an empty list and sets of other sizes or coordinates.
+    pub fn merged(parts: &[&Self]) -> Result<Self> {
+        let Some((first, rest)) = parts.split_first() else {
+            return Err(Error::Empty { what: "list of moments", shape: vec![0] });
+        };
+        let mut all = (*first).clone();
+        for m in rest {
+            if (m.p, m.q, m.basis) != (all.p, all.q, all.basis) {
+                let (expected, got) = (vec![all.g.nrows(), all.c.nrows()], vec![m.g.nrows(), m.c.nrows()]);
+                return Err(Error::Shape { what: "moments (coordinates of X, of Y)", expected, got });
+            }
+            all.l += m.l;
+            all.yy += m.yy;
+            all.g += &m.g;
+            all.c += &m.c;
+        }
+        Ok(all)
+    }
+
     /// G, (nx, nx) with nx coordinates of X.
     pub fn gram(&self) -> ArrayView2<'_, f64> {
         self.g.view()

@@ -13,6 +13,7 @@ mod doctor;
 mod figures;
 mod options;
 mod outcome;
+mod own;
 mod progress;
 mod project;
 mod report;
@@ -76,6 +77,14 @@ enum Command {
     Doctor(doctor::Args),
     Bench(bench::Args),
     Completions(completions::Args),
+    Fit(own::fit::Args),
+    Predict(own::predict::Args),
+    Inspect(own::inspect::Args),
+    Complete(own::complete::Args),
+    Adapt(own::adapt::Args),
+    Mdm(own::mdm::Args),
+    Covariances(own::covariances::Args),
+    Kernel(own::kernel::Args),
 }
 
 /// Exit code for usage and configuration errors.
@@ -103,6 +112,14 @@ pub fn main() -> ExitCode {
         Command::Doctor(a) => doctor::run(a, dir),
         Command::Bench(a) => bench::run(a),
         Command::Completions(a) => completions::run(a),
+        Command::Fit(a) => own::enter(dir).and_then(|()| own::fit::run(a)),
+        Command::Predict(a) => own::enter(dir).and_then(|()| own::predict::run(a)),
+        Command::Inspect(a) => own::enter(dir).and_then(|()| own::inspect::run(a)),
+        Command::Complete(a) => own::enter(dir).and_then(|()| own::complete::run(a)),
+        Command::Adapt(a) => own::enter(dir).and_then(|()| own::adapt::run(a)),
+        Command::Mdm(a) => own::enter(dir).and_then(|()| own::mdm::run(a)),
+        Command::Covariances(a) => own::enter(dir).and_then(|()| own::covariances::run(a)),
+        Command::Kernel(a) => own::enter(dir).and_then(|()| own::kernel::run(a)),
     };
     ExitCode::from(done.unwrap_or_else(|error| {
         eprintln!("{} {error:#}", text::Paint::stderr().red("error:"));

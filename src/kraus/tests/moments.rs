@@ -137,3 +137,18 @@ fn peak() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().find(|l| l.starts_with("VmHWM")).unwrap_or_default().to_owned()
 }
+
+#[test]
+fn moments_of_parts_make_the_whole() {
+    let recipe = kraus::simulate::Recipe { p: 4, q: 3, rank: 2, noise: 0.1, seed: 3 };
+    let part = |range: std::ops::Range<usize>| {
+        let s = recipe.samples::<f64>(kraus::simulate::Split::Train, range);
+        Moments::of(s.x.view(), s.y.view(), Basis::Symmetric).unwrap()
+    };
+    let (whole, merged) = (part(0..90), Moments::merged(&[&part(0..40), &part(40..90)]).unwrap());
+    assert_eq!(merged.samples(), 90);
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * (1.0 + a.abs());
+    assert!(whole.gram().iter().zip(merged.gram()).all(|(a, b)| close(*a, *b)));
+    assert!(whole.cross().iter().zip(merged.cross()).all(|(a, b)| close(*a, *b)) && close(whole.yy(), merged.yy()));
+    assert!(Moments::merged(&[]).is_err());
+}

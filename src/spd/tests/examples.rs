@@ -1,0 +1,23 @@
+//! The examples run and their own asserts hold.
+
+#[path = "../examples/adapt.rs"]
+mod adapt;
+#[path = "../examples/kernel.rs"]
+mod kernel;
+#[path = "../examples/mdm.rs"]
+mod mdm;
+
+#[test]
+fn adapt_runs() {
+    adapt::main().unwrap();
+}
+
+#[test]
+fn kernel_runs() {
+    kernel::main().unwrap();
+}
+
+#[test]
+fn mdm_runs() {
+    mdm::main().unwrap();
+}

@@ -1,0 +1,194 @@
+//! The samples of a fit, checked: in memory, or as moments from one pass over files that are too large for it.
+//!
+//! The square loss of one map depends on the samples only through their moments, and moments add up. So each fold of the
+//! cross-validation keeps its own, the training set of a fold is the sum of the others, and no sample is needed twice.
+
+use super::arrays::{Source, piece};
+use super::{Memory, times};
+use anyhow::{Result, bail, ensure};
+use kraus::{Basis, Moments, MomentsBuilder};
+use linalg::is_symmetric;
+use ndarray::{Array3, ArrayView3, Axis, s};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+/// What a fit works on.
+pub struct Data {
+    /// Number of samples.
+    pub l: usize,
+    /// Rows of the inputs.
+    pub p: usize,
+    /// Rows of the outputs.
+    pub q: usize,
+    /// First input that is not symmetric.
+    pub asymmetric: Option<usize>,
+    /// Largest |Y_ij|.
+    pub peak: f64,
+    /// Mean of Y_ij^2.
+    pub mean_square: f64,
+    /// Fold of each sample.
+    pub fold: Vec<u16>,
+    /// Moments of each fold.
+    pub moments: Option<Vec<Moments>>,
+    /// X and Y, unless they were streamed.
+    pub samples: Option<(Array3<f64>, Array3<f64>)>,
+}
+
+/// What the fit needs.
+pub struct Need {
+    /// Folds of the cross-validation; 1 for none.
+    pub folds: usize,
+    /// Seed of the folds.
+    pub seed: u64,
+    /// The solver works on samples: `adam`, say.
+    pub samples_for: Option<String>,
+    /// How much memory there is.
+    pub memory: Memory,
+}
+
+/// Opens, checks and reads X and Y.
+pub fn load(x: &str, y: &str, need: &Need) -> Result<Data> {
+    let (mut x, mut y) = (Source::open(x)?, Source::open(y)?);
+    let ((l, p), (ly, q)) = (x.batch("X")?, y.batch("Y")?);
+    ensure!(l == ly, "{} has {l} samples and {} has {ly}; sample i of X belongs to sample i of Y", x.name, y.name);
+    let folds = need.folds;
+    ensure!(folds <= l, "{folds} folds need at least {folds} samples, {} has {l}; lower --folds (0 for none)", x.name);
+    let streamed = x.large(need.memory) || y.large(need.memory);
+    if let (true, Some(solver)) = (streamed, &need.samples_for) {
+        let larger = if x.large(need.memory) { &x.name } else { &y.name };
+        bail!(
+            "{larger} is larger than a quarter of memory and {solver} needs all samples at once; use --solver lbfgs at depth 1, or raise --memory"
+        );
+    }
+    let mut data = Data {
+        l,
+        p,
+        q,
+        asymmetric: None,
+        peak: 0.0,
+        mean_square: 0.0,
+        fold: assign(l, folds, need.seed),
+        moments: None,
+        samples: None,
+    };
+    if !streamed {
+        data.samples = Some((x.matrices(0..l)?, y.matrices(0..l)?));
+    }
+    // Moments for every fold, one sum and the work of a fit on it.
+    let bytes =
+        |basis: Basis| ((basis.len(p) as u64).pow(2) + (basis.len(p) * basis.len(q)) as u64) * 8 * (folds as u64 + 3);
+    let basis = [Basis::Symmetric, Basis::Full];
+    let fits = |b: Basis| bytes(b) <= need.memory.share();
+    for basis in basis {
+        let enough = streamed || l >= basis.len(p);
+        let wanted = need.samples_for.is_none() && enough && fits(basis);
+        if streamed && !fits(basis) {
+            bail!(
+                "{} cannot be streamed: the moments of {} matrices do not fit in a quarter of memory; use fewer --folds or raise --memory",
+                x.name,
+                times(&[p, p])
+            );
+        }
+        match pass(&mut x, &mut y, &mut data, wanted.then_some(basis), folds)? {
+            Pass::Asymmetric => continue,
+            Pass::Done => break,
+        }
+    }
+    Ok(data)
+}
+
+enum Pass {
+    /// Met an input that is not symmetric where that matters: start again with all coordinates.
+    Asymmetric,
+    Done,
+}
+
+/// One pass over the samples: what is said about them and, where wanted, their moments.
+fn pass(x: &mut Source, y: &mut Source, data: &mut Data, basis: Option<Basis>, folds: usize) -> Result<Pass> {
+    let (l, p, q) = (data.l, data.p, data.q);
+    let new = |b| (0..folds).map(|_| MomentsBuilder::new(p, q, b)).collect::<Vec<_>>();
+    let mut builders = basis.map(new);
+    let (mut peak, mut squares) = (0.0f64, 0.0);
+    let kept = data.samples.take();
+    let step = if kept.is_some() { l } else { piece(x.shape()).min(piece(y.shape())) };
+    let mut result = Pass::Done;
+    for from in (0..l).step_by(step) {
+        let range = from..(from + step).min(l);
+        let read = match &kept {
+            Some(_) => None,
+            None => Some((x.matrices(range.clone())?, y.matrices(range.clone())?)),
+        };
+        let (xs, ys): (ArrayView3<'_, f64>, ArrayView3<'_, f64>) = match (&kept, &read) {
+            (Some((x, y)), _) | (None, Some((x, y))) => (x.view(), y.view()),
+            (None, None) => break, // `read` is there whenever `kept` is not
+        };
+        // `matrices` made exact what is symmetric up to rounding.
+        if let (None, Some(i)) = (data.asymmetric, xs.outer_iter().position(|m| !is_symmetric(m, 0.0))) {
+            data.asymmetric = Some(from + i);
+        }
+        if data.asymmetric.is_some() && basis == Some(Basis::Symmetric) {
+            result = Pass::Asymmetric;
+            break;
+        }
+        for v in ys {
+            peak = peak.max(v.abs());
+            squares += v * v;
+        }
+        if let Some(builders) = &mut builders {
+            for s in 0..range.len() {
+                let b = &mut builders[usize::from(data.fold[from + s])];
+                b.update(xs.slice(s![s..s + 1, .., ..]), ys.slice(s![s..s + 1, .., ..]))?;
+            }
+        }
+    }
+    if matches!(result, Pass::Done) {
+        data.moments = builders.map(|b| b.into_iter().map(MomentsBuilder::finish).collect()).transpose()?;
+        (data.peak, data.mean_square) = (peak, squares / (l * q * q) as f64);
+    }
+    data.samples = kept;
+    Ok(result)
+}
+
+/// Folds by lot, of equal size up to one: every `folds` samples in a row are shuffled over the folds.
+fn assign(l: usize, folds: usize, seed: u64) -> Vec<u16> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut fold = Vec::with_capacity(l + folds);
+    while fold.len() < l {
+        let mut round: Vec<u16> = (0..folds as u16).collect();
+        // The first round keeps its order, so that no fold is empty where l >= folds.
+        if !fold.is_empty() {
+            round.shuffle(&mut rng);
+        }
+        fold.extend(round);
+    }
+    fold.truncate(l);
+    fold
+}
+
+impl Data {
+    /// Moments of all samples.
+    pub fn total(&self) -> Result<Option<Moments>> {
+        Ok(self.moments.as_ref().map(|m| Moments::merged(&m.iter().collect::<Vec<_>>())).transpose()?)
+    }
+
+    /// Moments of all samples outside a fold.
+    pub fn outside(&self, fold: usize) -> Result<Option<Moments>> {
+        let others = |m: &Vec<Moments>| {
+            let parts: Vec<&Moments> = m.iter().enumerate().filter(|(f, _)| *f != fold).map(|(_, m)| m).collect();
+            Moments::merged(&parts)
+        };
+        Ok(self.moments.as_ref().map(others).transpose()?)
+    }
+
+    /// X and Y of the samples in a fold (`inside`) or outside it.
+    pub fn select(&self, fold: usize, inside: bool) -> Option<(Array3<f64>, Array3<f64>)> {
+        let chosen: Vec<usize> = (0..self.l).filter(|i| (usize::from(self.fold[*i]) == fold) == inside).collect();
+        self.samples.as_ref().map(|(x, y)| (x.select(Axis(0), &chosen), y.select(Axis(0), &chosen)))
+    }
+
+    /// The coordinates that inputs of this kind have.
+    pub fn basis(&self) -> Basis {
+        if self.asymmetric.is_some() { Basis::Full } else { Basis::Symmetric }
+    }
+}
