@@ -46,6 +46,7 @@ use std::process::ExitCode;
   repro run all                     again: nothing to do
   repro why train                   what changed, field by field
   repro status                      what is fresh, what is not
+  repro fit --x X.npy --y Y.npy -o model.npz     the method on your own arrays
 
 Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 130 interrupted."
 )]

@@ -3,9 +3,12 @@
 //! An .npz with several arrays is addressed as `file.npz:name`. Matrices that are symmetric up to the rounding of the
 //! file's own precision are made exactly symmetric, so that float32 data do not count as asymmetric.
 
+use super::facts::number as readable;
 use super::npy::Npy;
-use super::{Memory, times};
+use super::times;
+use crate::cli::text::count;
 use anyhow::{Context, Result, bail, ensure};
+use datasets::archive::Files;
 use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewMut2, Axis, Ix1, Ix2, IxDyn, Slice};
 use std::ops::Range;
 use std::path::Path;
@@ -56,8 +59,8 @@ impl Source {
     }
 
     /// Whether to read it in pieces. What is in memory already is not.
-    pub fn large(&self, memory: Memory) -> bool {
-        matches!(&self.inner, Inner::File(npy) if npy.bytes() > memory.share())
+    pub fn large(&self, limit: u64) -> bool {
+        matches!(&self.inner, Inner::File(npy) if npy.bytes() > limit)
     }
 
     /// Items `range` along the first axis.
@@ -122,7 +125,8 @@ impl Source {
             if linalg::cholesky(m).is_err() {
                 let least = linalg::eigh(m)?.values[0]; // `batch` refuses matrices without rows
                 bail!(
-                    "{name}: matrix {i} is not positive definite, its least eigenvalue is {least:.1e}; use a shrinkage covariance or drop it"
+                    "{name}: matrix {i} is not positive definite, its least eigenvalue is {}; use a shrinkage covariance or drop it",
+                    readable(least)
                 );
             }
         }
@@ -191,14 +195,16 @@ fn tidy(m: &mut ArrayViewMut2<'_, f64>, tolerance: f64) {
 
 fn bundled(path: &str, member: Option<&str>) -> Result<ArrayD<f64>> {
     let bytes = std::fs::read(path).with_context(|| format!("{path} cannot be read"))?;
-    let arrays = datasets::npy::read_npz(path, bytes)?;
-    let names = arrays.iter().map(|a| a.0.clone()).collect::<Vec<_>>().join(", ");
-    let found = match member {
-        Some(name) => arrays.into_iter().find(|a| a.0 == name),
-        None if arrays.len() == 1 => arrays.into_iter().next(),
-        None => bail!("{path} holds several arrays ({names}); write {path}:NAME to choose one"),
+    let mut files = Files::from_zip_bytes(path, bytes)?;
+    let names: Vec<String> = files.names().filter_map(|n| n.strip_suffix(".npy")).map(str::to_owned).collect();
+    let list = names.join(", ");
+    let name = match (member, names.as_slice()) {
+        (Some(name), all) if all.iter().any(|n| n == name) => name,
+        (Some(name), _) => bail!("{path} has no array `{name}`; it holds {list}"),
+        (None, [one]) => one.as_str(),
+        (None, _) => bail!("{path} holds several arrays ({list}); write {path}:NAME to choose one"),
     };
-    found.map(|a| a.1).with_context(|| format!("{path} has no array `{}`; it holds {names}", member.unwrap_or("")))
+    Ok(datasets::npy::read(&format!("{path}:{name}"), &files.read(&format!("{name}.npy"))?)?)
 }
 
 /// Numbers separated by commas, semicolons or blanks. A first line of words is a header; empty fields and `nan` are NaN.
@@ -226,8 +232,9 @@ fn csv(path: &str) -> Result<Array2<f64>> {
         let got = parsed.len();
         ensure!(
             got == expected,
-            "{path}:{}: {got} fields where the lines before have {expected}; repair the line",
-            number + 1
+            "{path}:{}: {} where the lines before have {expected}; repair the line",
+            number + 1,
+            count(got, "field")
         );
         values.extend(parsed);
         rows += 1;

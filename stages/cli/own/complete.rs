@@ -150,18 +150,19 @@ fn model(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<(Completio
     let n = partial.n();
     let whole_rows = !partial.empty_rows().is_empty();
     let depth = args.depth.map_or(if whole_rows { 2 } else { 1 }, usize::from);
+    let other = |v: usize, name: &str| {
+        ensure!(v > 0 && n.is_multiple_of(v), "--{name} {v} does not divide n = {n}; choose p q = n");
+        Ok(n / v)
+    };
     let grid = match (args.p, args.q) {
         (None, None) => None,
-        (Some(p), Some(q)) => Some((p, q)),
-        (Some(p), None) => Some((p, n / p.max(1))),
-        (None, Some(q)) => Some((n / q.max(1), q)),
+        (Some(p), Some(q)) => {
+            ensure!(p.checked_mul(q) == Some(n), "--p {p} blocks of --q {q} rows do not make n = {n}; choose p q = n");
+            Some((p, q))
+        }
+        (Some(p), None) => Some((p, other(p, "p")?)),
+        (None, Some(q)) => Some((other(q, "q")?, q)),
     };
-    if let Some((p, q)) = grid {
-        ensure!(
-            p > 0 && q > 0 && p.checked_mul(q) == Some(n),
-            "p = {p} blocks of q = {q} rows do not make n = {n}; choose p q = n"
-        );
-    }
     let rank = args.rank.map(|r| r as usize);
     let deep_ranks: Vec<usize> =
         rank.map_or_else(|| [1, 2, 5, 10, 20].into_iter().filter(|r| *r <= n).collect(), |r| vec![r]);
@@ -207,6 +208,9 @@ fn model(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<(Completio
     }
     let best = choice.scores.iter().map(|s| s.1).fold(f64::INFINITY, f64::min);
     facts.say("validation", format!("relative error {} on hidden entries", number(best)), best);
+    if best > 0.9 {
+        facts.warn("hidden entries were predicted hardly better than by 0: what is observed does not determine what is missing");
+    }
     Ok((choice.params, true))
 }
 

@@ -31,8 +31,8 @@ use std::time::Instant;
 From Python: numpy.save(\"X.npy\", X) with X of shape (l, p, p), numpy.save(\"Y.npy\", Y) with Y of shape (l, q, q).
 numpy.load(\"model.npz\")[\"layer0\"] has the A_k, shape (r, q, p).
 
-Arrays: .npy of float32 or float64 (C or Fortran order, any endianness), or file.npz:name. A file larger than a quarter of
-memory is read once, in pieces; only what the fit needs of it is kept (depth 1, solvers auto, lbfgs, closed-form).
+Arrays: .npy of float32 or float64 (C or Fortran order, any endianness), or file.npz:name. A file larger than 256 MiB or a
+quarter of memory is read once, in pieces; only what the fit needs of it is kept (depth 1, solvers auto, lbfgs, closed-form).
 Exit code 2 and one sentence if something is wrong; then no file is written.")]
 pub struct Args {
     /// Inputs, shape (l, p, p)
@@ -171,8 +171,9 @@ pub fn run(args: &Args) -> Result<u8> {
         }
     };
     let fit = plan.on_all(&data, rank)?;
+    let train = plan.train_error(&data, &fit)?;
     determined(&data, &fit, rank, &mut facts)?;
-    report(args, &data, &fit, rank, validation.as_ref(), &mut facts);
+    report(args, &data, &fit, train, validation.as_ref(), &mut facts);
     kraus::save(&args.output, &fit)?;
     let took = began.elapsed();
     facts.say("time", duration(took), took.as_secs_f64());
@@ -238,8 +239,9 @@ fn determined(data: &Data, fit: &Fit<f64>, rank: usize, facts: &mut Facts) -> Re
     Ok(())
 }
 
-fn report(args: &Args, data: &Data, fit: &Fit<f64>, rank: usize, validation: Option<&Score>, facts: &mut Facts) {
+fn report(args: &Args, data: &Data, fit: &Fit<f64>, train: f64, validation: Option<&Score>, facts: &mut Facts) {
     let arch = fit.model.architecture();
+    let rank = arch.ranks[0]; // every layer has the same rank, and there is at least one
     let path = arch.dims.iter().map(|d| format!("{d} x {d}")).collect::<Vec<_>>().join(" -> ");
     facts.say(
         "model",
@@ -254,7 +256,6 @@ fn report(args: &Args, data: &Data, fit: &Fit<f64>, rank: usize, validation: Opt
         format!("{}{steps}", if closed { "lbfgs from the closed form, ".into() } else { format!("{}, ", h.solver) }),
         json!({"name": h.solver, "steps": h.loss.len(), "from_closed_form": closed}),
     );
-    let train = h.loss.last().copied().unwrap_or(f64::NAN);
     let error = |mse: f64| json!({"mse": mse, "relative": relative(mse, data)});
     let words = |mse: f64| format!("mse {}, relative error {}", number(mse), number(relative(mse, data)));
     facts.say("train", words(train), error(train));

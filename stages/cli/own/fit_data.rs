@@ -54,13 +54,26 @@ pub fn load(x: &str, y: &str, need: &Need) -> Result<Data> {
     ensure!(l == ly, "{} has {l} samples and {} has {ly}; sample i of X belongs to sample i of Y", x.name, y.name);
     let folds = need.folds;
     ensure!(folds <= l, "{folds} folds need at least {folds} samples, {} has {l}; lower --folds (0 for none)", x.name);
-    let streamed = x.large(need.memory) || y.large(need.memory);
-    if let (true, Some(solver)) = (streamed, &need.samples_for) {
-        let larger = if x.large(need.memory) { &x.name } else { &y.name };
-        bail!(
-            "{larger} is larger than a quarter of memory and {solver} needs all samples at once; use --solver lbfgs at depth 1, or raise --memory"
-        );
-    }
+    let memory = need.memory;
+    // Moments for every fold, one sum and the work of a fit on it.
+    let bytes =
+        |basis: Basis| ((basis.len(p) as u64).pow(2) + (basis.len(p) * basis.len(q)) as u64) * 8 * (folds as u64 + 3);
+    let fits = |basis: Basis| bytes(basis) <= memory.share();
+    let streamed = match &need.samples_for {
+        None => {
+            let over = |limit: u64| x.large(limit) || y.large(limit);
+            over(memory.share()) || (over(memory.piecewise()) && fits(Basis::Symmetric))
+        }
+        Some(solver) => {
+            if let Some(large) = [&x, &y].into_iter().find(|a| a.large(memory.share())) {
+                bail!(
+                    "{} is larger than a quarter of memory and {solver} needs all samples at once; use --solver lbfgs at depth 1, or raise --memory",
+                    large.name
+                );
+            }
+            false
+        }
+    };
     let mut data = Data {
         l,
         p,
@@ -75,12 +88,7 @@ pub fn load(x: &str, y: &str, need: &Need) -> Result<Data> {
     if !streamed {
         data.samples = Some((x.matrices(0..l)?, y.matrices(0..l)?));
     }
-    // Moments for every fold, one sum and the work of a fit on it.
-    let bytes =
-        |basis: Basis| ((basis.len(p) as u64).pow(2) + (basis.len(p) * basis.len(q)) as u64) * 8 * (folds as u64 + 3);
-    let basis = [Basis::Symmetric, Basis::Full];
-    let fits = |b: Basis| bytes(b) <= need.memory.share();
-    for basis in basis {
+    for basis in [Basis::Symmetric, Basis::Full] {
         let enough = streamed || l >= basis.len(p);
         let wanted = need.samples_for.is_none() && enough && fits(basis);
         if streamed && !fits(basis) {

@@ -45,7 +45,7 @@ fn spread(values: &[f64]) -> f64 {
 const PATIENCE: usize = 3;
 
 /// Mean square errors below this share of E[Y^2] are rounding: ranks that reach it are equally good.
-const ROUNDING: f64 = 1e-16;
+const ROUNDING: f64 = 1e-14;
 
 /// The errors of one rank on all folds, in parallel: each fold is its own fit.
 pub fn score(data: &Data, plan: &Plan, rank: usize, folds: usize) -> Result<Score> {
@@ -93,8 +93,7 @@ pub fn choose(curve: &[Score]) -> usize {
 pub fn exact(data: &Data, plan: &Plan, ranks: &[usize]) -> Result<usize> {
     for &rank in ranks {
         let fit = plan.on_all(data, rank)?;
-        let loss = fit.history.loss.last().copied().unwrap_or(f64::INFINITY);
-        if loss <= 1e-18 * data.mean_square {
+        if plan.train_error(data, &fit)? <= ROUNDING * data.mean_square {
             return Ok(rank);
         }
     }

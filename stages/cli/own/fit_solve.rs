@@ -128,6 +128,16 @@ impl Plan {
         }
     }
 
+    /// Mean square error on all of the data: from the samples where they are at hand, since moments resolve it to 1e-16 of
+    /// E[Y^2] only.
+    pub fn train_error(&self, data: &Data, fit: &Fit<f64>) -> Result<f64> {
+        match (&data.samples, data.total()?) {
+            (Some((x, y)), _) => Ok(fit.model.mse(&Problem::matrices(x.view(), y.view())?)?),
+            (None, Some(moments)) => Ok(loss(&moments, &fit.model)),
+            (None, None) => bail!("there are neither samples nor moments"), // `load` leaves one of them
+        }
+    }
+
     /// Mean square error on a fold of the fit to the others.
     pub fn on_fold(&self, data: &Data, rank: usize, fold: usize) -> Result<f64> {
         if let (Some(outside), Some(folds)) = (data.outside(fold)?, &data.moments) {

@@ -43,7 +43,7 @@ pub fn times(shape: &[usize]) -> String {
     if shape.is_empty() { "()".into() } else { shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ") }
 }
 
-/// How much memory there is: files above a quarter of it are read in pieces.
+/// How much memory there is: files above a quarter of it are read in pieces where that is possible, and refused otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory(u64);
 
@@ -58,6 +58,11 @@ impl Memory {
     /// A quarter.
     pub fn share(self) -> u64 {
         self.0 / 4
+    }
+
+    /// Size above which a file is read in pieces although it would fit, where nothing is lost by it.
+    pub fn piecewise(self) -> u64 {
+        self.share().min(256 << 20)
     }
 }
 

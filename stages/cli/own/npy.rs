@@ -5,7 +5,7 @@
 //! integers; everything becomes `f64`.
 
 use super::times;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -70,20 +70,19 @@ impl Npy {
         let length = file.metadata().with_context(|| format!("{name} cannot be read"))?.len();
         let mut head = [0u8; 12];
         let not_npy = || format!("{name} is no .npy file; write it with numpy.save");
-        file.read_exact(&mut head[..10]).with_context(not_npy)?;
+        file.read_exact(&mut head[..10]).map_err(|_| anyhow!(not_npy()))?;
         ensure!(&head[..6] == b"\x93NUMPY", "{}", not_npy());
         let (start, header) = match head[6] {
             1 => (10, usize::from(u16::from_le_bytes([head[8], head[9]]))),
             2 | 3 => {
-                file.read_exact(&mut head[10..]).with_context(not_npy)?;
+                file.read_exact(&mut head[10..]).map_err(|_| anyhow!(not_npy()))?;
                 (12, u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize)
             }
             v => bail!("{name} has .npy format {v}, which is not known here; write it with numpy.save"),
         };
         ensure!(header <= MAX_HEADER, "{name} has a header of {header} bytes; write it with numpy.save");
         let mut text = vec![0; header];
-        let cut = || format!("{name} ends inside its header; copy or save it again");
-        file.read_exact(&mut text).with_context(cut)?;
+        file.read_exact(&mut text).map_err(|_| anyhow!("{name} ends inside its header; copy or save it again"))?;
         let text = String::from_utf8_lossy(&text).into_owned();
         let field = |key: &str| field(&text, key).with_context(|| format!("{name} has no `{key}` in its header"));
         let descr = field("descr")?.trim_matches(['\'', '"']);

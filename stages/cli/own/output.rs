@@ -54,7 +54,9 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut std::fs::File>) 
     let failed = || format!("{} cannot be written", path.display());
     {
         let mut out = BufWriter::new(file.as_file_mut());
-        fill(&mut out).with_context(failed)?;
+        // Only what the file system says is about this file; a bad sample met on the way speaks for itself.
+        let ours = |e: &anyhow::Error| e.is::<std::io::Error>() || e.is::<zip::result::ZipError>();
+        fill(&mut out).map_err(|e| if ours(&e) { e.context(failed()) } else { e })?;
         out.flush().with_context(failed)?;
     }
     file.as_file().sync_all().with_context(failed)?;
