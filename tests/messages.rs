@@ -49,6 +49,8 @@ fn refusals() {
         "run all --jobs 0",
         "run all --force --force-downstream",
         "run all --backend gpu",
+        #[cfg(not(feature = "cuda"))]
+        "run all --backend cuda",
         "why",
         "path sum",
         "frobnicate",

@@ -140,6 +140,17 @@ impl Adam {
         }
     }
 
+    /// lr sqrt(1 - b2^t) / (1 - b1^t) in an epoch (from 0), at step t (from 1, over all epochs).
+    #[cfg(feature = "cuda")]
+    pub(crate) fn step_rate(&self, epoch: usize, t: u64) -> f64 {
+        self.corrected(self.rate(epoch), t)
+    }
+
+    fn corrected(&self, rate: f64, t: u64) -> f64 {
+        let t = t.min(i32::MAX as u64) as i32;
+        rate * (1.0 - self.0.beta2.powi(t)).sqrt() / (1.0 - self.0.beta1.powi(t))
+    }
+
     /// One epoch over the samples in `order`; the sum of squares seen on the way.
     fn epoch<T: Real>(&self, engine: &mut Engine<'_, '_, T>, order: &[usize], state: &mut State<T>, rate: f64) -> f64 {
         let p = &self.0;
@@ -147,9 +158,8 @@ impl Adam {
         for batch in order.chunks(p.batch) {
             sum += engine.pass(batch, true);
             state.step += 1;
-            let t = state.step.min(i32::MAX as u64) as i32;
             let step = AdamStep {
-                rate: T::of(rate * (1.0 - p.beta2.powi(t)).sqrt() / (1.0 - p.beta1.powi(t))),
+                rate: T::of(self.corrected(rate, state.step)),
                 beta1: T::of(p.beta1),
                 beta2: T::of(p.beta2),
                 epsilon: T::of(p.epsilon),

@@ -39,6 +39,7 @@
 //! | [`solver`] | the trait, starts, stopping, histories |
 //! | [`adam`] | the paper's protocol |
 //! | [`lbfgs`], [`closed_form`](mod@closed_form), [`block_coordinate`] | exact solvers, on samples or on their [`moments`] |
+//! | [`backend`] | where a sweep of models trains: the processor, or a GPU (feature `cuda`, see CUDA.md) |
 //! | [`general`] | the unconstrained model tr_m(A X B^T) |
 //! | [`bound`](mod@bound), [`disk`] | theorem 4; models as .npz files |
 //! | [`engine`] | exact gradients for all solvers, on all cores, the same bits for any number of them |
@@ -49,11 +50,14 @@
 #![warn(missing_docs)]
 
 pub mod adam;
+pub mod backend;
 pub mod block_coordinate;
 pub mod bound;
 pub mod choi;
 pub mod closed_form;
 pub mod completion;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod descend;
 pub mod disk;
 pub mod engine;

@@ -131,17 +131,14 @@ fn place(folder: Option<&Path>) -> Vec<Check> {
     out
 }
 
-/// A probe from outside: the driver's device and library. Training itself asks the driver again and says why it refuses.
+/// What training itself would find: it asks the same probe.
 fn cuda() -> Check {
-    let device = Path::new("/dev/nvidia0").exists() || Path::new("/dev/dxg").exists();
-    let folders =
-        ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/wsl/lib"];
-    let from_env = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-    let library = folders.into_iter().chain(from_env.split(':')).any(|d| Path::new(d).join("libcuda.so.1").exists());
-    match (device, library) {
-        (true, true) => check("cuda", State::Ok, "an NVIDIA device and its driver library are there"),
-        (false, _) => check("cuda", State::Note, "no NVIDIA device (/dev/nvidia0); training uses the processor"),
-        (true, false) => check("cuda", State::Note, "a device but no libcuda.so.1; install the driver to use it"),
+    match kraus::backend::probe() {
+        Ok(gpu) => {
+            let (major, minor) = gpu.capability;
+            check("cuda", State::Ok, format!("{}, sm_{major}{minor}, {}", gpu.name, size(gpu.memory)))
+        }
+        Err(why) => check("cuda", State::Note, format!("{why}; training uses the processor")),
     }
 }
 

@@ -55,6 +55,25 @@ pub enum Backend {
 }
 
 impl Surroundings {
+    /// Refuses `--backend cuda` where nothing could run on it.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.backend == Backend::Cuda
+            && let Err(why) = kraus::backend::probe()
+        {
+            anyhow::bail!("--backend cuda: {why}; `--backend cpu` trains on the processor");
+        }
+        Ok(())
+    }
+
+    /// One line that says why `auto` trains on the processor. Nothing where a GPU was not to be expected: the program was
+    /// built without that.
+    pub fn fallback(&self) -> Option<String> {
+        if self.backend != Backend::Auto || !cfg!(feature = "cuda") {
+            return None;
+        }
+        kraus::backend::probe().err().map(|why| format!("training on the processor: {why}"))
+    }
+
     /// What the engine hands to the stages.
     pub fn environment(&self) -> Environment {
         let from_env = || std::env::var_os("REPRO_DATA").filter(|v| !v.is_empty()).map(PathBuf::from);

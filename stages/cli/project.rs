@@ -32,9 +32,10 @@ pub struct Project {
 }
 
 impl Project {
-    /// Find the project, read its pipeline.yaml, check it.
+    /// Find the project, read its pipeline.yaml, check it and what it is to run on.
     pub fn open(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
         let plan = plan(&find(start)?, &view.choose)?;
+        view.surroundings.check()?;
         Ok(Project { plan, env: view.surroundings.environment() })
     }
 

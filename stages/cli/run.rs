@@ -93,6 +93,9 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     if args.dry_run {
         return dry_run(&engine, &options, start);
     }
+    if let Some(why) = args.view.surroundings.fallback() {
+        eprintln!("{why}");
+    }
     execute(&engine, options, start)
 }
 

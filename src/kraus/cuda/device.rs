@@ -1,0 +1,147 @@
+//! The driver: a context, a stream, the kernels; its failures as typed errors.
+//!
+//! One stream does everything in order, so no events are needed: cudarc's tracking of them is switched off.
+
+use super::blas::Blas;
+use crate::backend::BackendError;
+use cudarc::cublas::sys as blas_sys;
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits};
+use cudarc::nvrtc::Ptx;
+use linalg::Real;
+use std::ffi::{c_int, c_longlong};
+use std::sync::Arc;
+
+/// kernels.cu, compiled by the pinned NVRTC.
+const PTX: &str = include_str!("kernels.ptx");
+
+/// A failure: of memory, which a smaller sweep may avoid, or another.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Memory,
+    Other(BackendError),
+}
+
+impl Fault {
+    /// For failures outside a sweep, where there is nothing to make smaller.
+    pub fn into_error(self) -> BackendError {
+        match self {
+            Self::Memory => BackendError::Device { doing: "start", code: "CUDA_ERROR_OUT_OF_MEMORY".into() },
+            Self::Other(error) => error,
+        }
+    }
+}
+
+/// What the driver answered while `doing` that. The error is not formatted by cudarc, which would ask the driver again.
+pub(super) fn failed(doing: &'static str) -> impl Fn(DriverError) -> Fault {
+    move |DriverError(code)| match code {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => Fault::Memory,
+        code => Fault::Other(BackendError::Device { doing, code: format!("{code:?}") }),
+    }
+}
+
+/// A scalar with kernels and a GEMM: `f32`, `f64`.
+pub trait Scalar: Real + DeviceRepr + ValidAsZeroBits {
+    /// The ending of its kernels' names.
+    const NAME: &'static str;
+    /// cuBLAS' strided-batched GEMM.
+    const GEMM: StridedBatchedGemm<Self>;
+}
+
+/// The C signature of `cublas?gemmStridedBatched`.
+pub type StridedBatchedGemm<T> = unsafe fn(
+    blas_sys::cublasHandle_t,
+    blas_sys::cublasOperation_t,
+    blas_sys::cublasOperation_t,
+    c_int,
+    c_int,
+    c_int,
+    *const T,
+    *const T,
+    c_int,
+    c_longlong,
+    *const T,
+    c_int,
+    c_longlong,
+    *const T,
+    *mut T,
+    c_int,
+    c_longlong,
+    c_int,
+) -> blas_sys::cublasStatus_t;
+
+impl Scalar for f32 {
+    const NAME: &'static str = "f32";
+    const GEMM: StridedBatchedGemm<f32> = blas_sys::cublasSgemmStridedBatched;
+}
+
+impl Scalar for f64 {
+    const NAME: &'static str = "f64";
+    const GEMM: StridedBatchedGemm<f64> = blas_sys::cublasDgemmStridedBatched;
+}
+
+/// An open device, with the kernels of one scalar type.
+pub(super) struct Device {
+    context: Arc<CudaContext>,
+    pub stream: Arc<CudaStream>,
+    pub blas: Blas,
+    pub gather: CudaFunction,
+    pub residual: CudaFunction,
+    pub adam: CudaFunction,
+}
+
+impl Device {
+    /// The first device.
+    pub fn open<T: Scalar>() -> Result<Self, Fault> {
+        let context = CudaContext::new(0).map_err(failed("open the device"))?;
+        // SAFETY: all work of this context goes to one stream, in order; nothing relies on cudarc's events.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(failed("create a stream"))?;
+        let blas = Blas::new(stream.clone())?;
+        let module = context.load_module(Ptx::from_src(PTX)).map_err(failed("load the kernels"))?;
+        let kernel = |name: &str| module.load_function(&format!("{name}_{}", T::NAME)).map_err(failed("find a kernel"));
+        let (gather, residual, adam) = (kernel("gather")?, kernel("residual")?, kernel("adam")?);
+        Ok(Self { context, stream, blas, gather, residual, adam })
+    }
+
+    /// Bytes of memory that are free.
+    pub fn free(&self) -> Result<u64, Fault> {
+        Ok(self.context.mem_get_info().map_err(failed("ask for free memory"))?.0 as u64)
+    }
+
+    /// Name, compute capability, bytes of memory.
+    pub fn describe(&self) -> Result<crate::backend::Gpu, Fault> {
+        let ask = failed("ask for the device's properties");
+        Ok(crate::backend::Gpu {
+            name: self.context.name().map_err(&ask)?,
+            capability: self.context.compute_capability().map_err(&ask)?,
+            memory: self.context.total_mem().map_err(&ask)? as u64,
+        })
+    }
+
+    pub fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, len: usize) -> Result<CudaSlice<T>, Fault> {
+        self.stream.alloc_zeros(len.max(1)).map_err(failed("allocate"))
+    }
+
+    pub fn upload<T: DeviceRepr>(&self, data: &[T]) -> Result<CudaSlice<T>, Fault> {
+        self.stream.clone_htod(data).map_err(failed("upload"))
+    }
+
+    /// Into a buffer that has room for it.
+    pub fn update<T: DeviceRepr>(&self, data: &[T], to: &mut CudaSlice<T>) -> Result<(), Fault> {
+        self.stream.memcpy_htod(data, to).map_err(failed("upload"))
+    }
+
+    /// Waits for all work so far, so that a failure of any of it is seen here and not in a wrong number.
+    pub fn download<T: DeviceRepr + Default + Clone>(
+        &self,
+        from: &CudaSlice<T>,
+        range: std::ops::Range<usize>,
+    ) -> Result<Vec<T>, Fault> {
+        let mut out = vec![T::default(); range.len()];
+        self.stream.synchronize().map_err(failed("train"))?;
+        self.stream.memcpy_dtoh(&from.slice(range), &mut out).map_err(failed("download"))?;
+        self.stream.synchronize().map_err(failed("download"))?;
+        Ok(out)
+    }
+}

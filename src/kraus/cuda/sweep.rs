@@ -1,0 +1,177 @@
+//! One sweep: models of one dataset taken through the same epochs. What each of them does equals [`Adam`]'s own loop.
+
+use super::Done;
+use super::device::{Device, Fault, Scalar};
+use super::plan::Shape;
+use super::step::{Batch, Buffers, Data};
+use crate::adam::Adam;
+use crate::backend::{Job, Watch};
+use crate::error::FitError;
+use crate::solver::{Fit, Progress, Recorder, Session};
+use crate::stack::Stack;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+/// A model to train: its trial, its start.
+pub(super) struct Model<T> {
+    pub index: usize,
+    pub adam: Adam,
+    pub stack: Stack<T>,
+}
+
+impl<T: Scalar> Model<T> {
+    pub fn rank(&self) -> usize {
+        self.stack.layers[0].rank() // stacks have at least one layer
+    }
+
+    pub fn batch(&self) -> usize {
+        self.adam.params().batch
+    }
+}
+
+/// The state of a model while the sweep runs.
+struct Running<T> {
+    recorder: Recorder,
+    /// The least monitored loss, its epoch, its parameters, where `keep_best` asks for them.
+    best: (f64, usize, Vec<T>),
+    /// Set when it has ended; the sweep goes on for the others.
+    ended: Option<Result<Vec<T>, FitError>>,
+}
+
+/// Trains the models together. They have one batch size.
+pub(super) fn run<T: Scalar>(
+    device: &Device,
+    job: &Job<'_, T>,
+    models: &[Model<T>],
+    watch: &mut Watch<'_>,
+) -> Result<Done<T>, Fault> {
+    let shape = Shape::of(job, models);
+    let (l, size) = (job.problem.len(), shape.size());
+    let steps = l.div_ceil(shape.n);
+    let entries = |samples: usize| (samples * shape.q * shape.q) as f64;
+
+    let train = Data::new(device, job.problem)?;
+    let held = job.validation.map(|v| Data::new(device, v)).transpose()?;
+    let all = job.validation.map(|v| device.upload(&(0..v.len() as i32).collect::<Vec<_>>())).transpose()?;
+    let w: Vec<T> = models.iter().flat_map(|m| pad(&m.stack, size)).collect();
+    let settings = models.iter().map(|m| m.adam.params()).flat_map(|a| [a.beta1, a.beta2, a.epsilon].map(T::of));
+    let mut buffers = Buffers::new(device, shape, steps, &w, &settings.collect::<Vec<_>>())?;
+    let mut order = device.zeros::<i32>(shape.orders * l)?;
+
+    let mut orders = vec![(0..l as i32).collect::<Vec<_>>(); shape.orders];
+    let seeds = models.iter().take(shape.orders).map(|m| m.adam.params().seed);
+    let mut rngs = seeds.map(ChaCha8Rng::seed_from_u64).collect::<Vec<_>>();
+    let mut running = models.iter().map(|m| Running::new(m, shape)).collect::<Vec<_>>();
+    let epochs = models.iter().map(|m| m.adam.params().stopping.max).max().unwrap_or(0);
+    for epoch in 0..epochs {
+        orders.iter_mut().zip(&mut rngs).for_each(|(order, rng)| order.shuffle(rng));
+        device.update(&orders.concat(), &mut order)?;
+        let rate = |step: usize, m: &Model<T>| T::of(m.adam.step_rate(epoch, (epoch * steps + step + 1) as u64));
+        let rates = (0..steps).flat_map(|step| models.iter().map(move |m| rate(step, m)));
+        buffers.set_rates(device, &rates.collect::<Vec<_>>())?;
+        buffers.clear_sums(device)?;
+        for step in 0..steps {
+            let start = step * shape.n;
+            let n = shape.n.min(l - start);
+            let batch = Batch { data: &train, order: &order, orders: shape.orders, start, n };
+            buffers.forward(device, &batch)?;
+            buffers.backward(device, n, step)?;
+        }
+        let losses = buffers.sums(device)?;
+        let validation = match (&held, &all, job.validation) {
+            (Some(data), Some(order), Some(v)) => {
+                buffers.clear_sums(device)?;
+                for start in (0..v.len()).step_by(shape.n) {
+                    let n = shape.n.min(v.len() - start);
+                    buffers.forward(device, &Batch { data, order, orders: 1, start, n })?;
+                }
+                Some(buffers.sums(device)?.into_iter().map(|sum| sum / entries(v.len())).collect::<Vec<_>>())
+            }
+            _ => None,
+        };
+        for (m, (model, now)) in models.iter().zip(&mut running).enumerate().filter(|(_, (_, r))| r.ended.is_none()) {
+            let parameters = || device.download(&buffers.w, m * size..(m + 1) * size);
+            let held = validation.as_ref().map(|v| v[m]);
+            now.record(model, losses[m] / entries(l), held, watch, parameters)?;
+        }
+        if running.iter().all(|r| r.ended.is_some()) {
+            break;
+        }
+    }
+    Ok(models.iter().zip(running).map(|(model, now)| (model.index, now.finish(model, epochs))).collect())
+}
+
+impl<T: Scalar> Running<T> {
+    fn new(model: &Model<T>, shape: Shape) -> Self {
+        let mut recorder = Recorder::new("adam", model.adam.params().stopping);
+        let together = if shape.models == 1 { "one model".into() } else { format!("{} models together", shape.models) };
+        recorder.history.note(format!("on a GPU, {together}, in {}", T::NAME));
+        Self { recorder, best: (f64::INFINITY, 0, Vec::new()), ended: None }
+    }
+
+    /// The end of an epoch, as in [`Adam`]: history, best epoch, perhaps the end.
+    fn record(
+        &mut self,
+        model: &Model<T>,
+        loss: f64,
+        validation: Option<f64>,
+        watch: &mut Watch<'_>,
+        parameters: impl Fn() -> Result<Vec<T>, Fault>,
+    ) -> Result<(), Fault> {
+        let mut watch = |now: &Progress| watch(model.index, now);
+        let mut session: Session<'_, T> = Session { validation: None, watch: Some(&mut watch) };
+        let stop = match self.recorder.record(loss, validation, &mut session) {
+            Ok(stop) => stop,
+            Err(diverged) => {
+                self.ended = Some(Err(diverged));
+                return Ok(());
+            }
+        };
+        let monitored = validation.unwrap_or(loss);
+        if model.adam.params().keep_best && monitored < self.best.0 {
+            self.best = (monitored, self.recorder.history.loss.len(), parameters()?);
+        }
+        if stop.is_some() {
+            let best = self.best.1 > 0;
+            self.ended = Some(Ok(if best { std::mem::take(&mut self.best.2) } else { parameters()? }));
+        }
+        Ok(())
+    }
+
+    fn finish(self, model: &Model<T>, epochs: usize) -> Result<Fit<T>, FitError> {
+        let mut history = self.recorder.history;
+        if self.best.1 > 0 {
+            history.model_epoch = self.best.1;
+        }
+        // Recorder stops every model at its last epoch at the latest, so `ended` is set: else it counts as diverged.
+        let lost = || Err(FitError::Diverged { solver: "adam", epoch: epochs, loss: f64::NAN });
+        let parameters = self.ended.unwrap_or_else(lost)?;
+        if !parameters.iter().all(|w| num_traits::Float::is_finite(*w)) {
+            return Err(FitError::Diverged { solver: "adam", epoch: history.loss.len(), loss: f64::NAN });
+        }
+        let mut stack = model.stack.clone();
+        stack.set(&unpad(&stack, &parameters));
+        Ok(Fit { model: stack, history })
+    }
+}
+
+/// From [k][a][j] to [k][j][a], followed by zeros up to `size`.
+fn pad<T: Scalar>(stack: &Stack<T>, size: usize) -> Vec<T> {
+    let (map, natural) = (&stack.layers[0], stack.to_vec());
+    let (q, p) = (map.q(), map.p());
+    let mut w = vec![T::of(0.0); size];
+    for (at, x) in natural.into_iter().enumerate() {
+        let (k, a, j) = (at / (q * p), at / p % q, at % p);
+        w[(k * p + j) * q + a] = x;
+    }
+    w
+}
+
+/// Back again.
+fn unpad<T: Scalar>(stack: &Stack<T>, w: &[T]) -> Vec<T> {
+    let map = &stack.layers[0];
+    let (q, p) = (map.q(), map.p());
+    let place = |at: usize| (at / (q * p) * p + at % p) * q + at / p % q;
+    (0..stack.len()).map(|at| w[place(at)]).collect()
+}
