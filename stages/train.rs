@@ -6,15 +6,17 @@
 
 use crate::files::{input_with, read_json};
 use crate::rows::{row, write_rows};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use kraus::backend::{self, Choice, Job, Trial};
 use kraus::closed_form::aligned;
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{
     AdamParams, Basis, Fit, Flow, KrausMap, Lbfgs, LbfgsParams, LeastSquares, Moments, MomentsBuilder, Problem,
     Session, Solver, Stack, Start, Stopping,
 };
-use pipeline::{Context, ParamError, Stage, StageResult};
+use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The kind.
 pub struct Train;
@@ -146,6 +148,12 @@ impl Stage for Train {
         Ok(())
     }
 
+    /// Numbers of the GPU differ in their last digits, so they have keys of their own; those of processors have none.
+    fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
+        let gpu = p.solver == How::Adam && choice(env) != Choice::Cpu && backend::probe().is_ok();
+        Ok(gpu.then(|| ("backend".to_string(), "cuda".to_string())).into_iter().collect())
+    }
+
     fn run(&self, params: &Params, ctx: &Context) -> StageResult {
         let recipe: Recipe = read_json(input_with(ctx, "task.json")?.path("task.json")?)?;
         let mut lines = Vec::new();
@@ -220,12 +228,23 @@ fn adam_run(
 ) -> Result<Fit<f32>> {
     let (stopping, batch, rate, seed) = (Stopping::after(epochs), p.batch, p.learning_rate, ctx.seed());
     let solver = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
-    let mut watch = |now: &kraus::Progress| show(ctx, now);
     let validation = held.map(|s| Problem::matrices(s.x.view(), s.y.view())).transpose()?;
-    let mut session = Session { validation: validation.as_ref(), watch: Some(&mut watch) };
-    let fit = solver.fit_with(problem, Start::single(problem.p(), problem.q(), rank, seed), &mut session)?;
+    let trial = Trial { adam: solver, start: Start::single(problem.p(), problem.q(), rank, seed) };
+    let job = Job { problem, validation: validation.as_ref(), trials: vec![trial] };
+    let done = backend::train(choice(ctx.env()), &job, &mut |_, now| show(ctx, now))?;
+    if let Some(why) = done.fell_back.filter(|_| cfg!(feature = "cuda")) {
+        ctx.log(&format!("trained on the processor: {why}"));
+    }
     anyhow::ensure!(!ctx.cancelled(), "cancelled");
-    Ok(fit)
+    done.fits.into_iter().next().context("the backend returned no model")?.map_err(Into::into)
+}
+
+fn choice(env: &Environment) -> Choice {
+    match env.backend.as_str() {
+        "cpu" => Choice::Cpu,
+        "cuda" => Choice::Cuda,
+        _ => Choice::Auto,
+    }
 }
 
 /// Shows a fit's progress; stops it when the user asked for it.

@@ -49,8 +49,6 @@ fn refusals() {
         "run all --jobs 0",
         "run all --force --force-downstream",
         "run all --backend gpu",
-        #[cfg(not(feature = "cuda"))]
-        "run all --backend cuda",
         "why",
         "path sum",
         "frobnicate",
@@ -78,4 +76,18 @@ fn refusals() {
     }
     assert!(p.starts().is_empty(), "something ran");
     insta::assert_snapshot!(all);
+}
+
+/// `--backend cuda` runs on a GPU or ends with the reason: never on the processor without a word.
+#[test]
+fn cuda_is_used_or_refused_with_its_reason() {
+    let p = Project::new(SMALL);
+    let said = p.repro("run all --backend cuda");
+    if said.code == 0 {
+        return assert!(cfg!(feature = "cuda"), "{}", said.err);
+    }
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", said.err);
+    assert!(said.err.starts_with("error: --backend cuda: ") && said.err.contains("--backend cpu"), "{}", said.err);
+    assert!(cfg!(feature = "cuda") || said.err.contains("built without CUDA"), "{}", said.err);
+    assert!(p.starts().is_empty(), "something ran");
 }

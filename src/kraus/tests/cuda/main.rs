@@ -17,22 +17,22 @@ use rand_chacha::ChaCha8Rng;
 
 /// A dataset and the models of a sweep.
 #[derive(Clone)]
-pub struct Case {
-    pub p: usize,
-    pub q: usize,
-    pub l: usize,
-    pub batch: usize,
+struct Case {
+    p: usize,
+    q: usize,
+    l: usize,
+    batch: usize,
     /// Rank and shuffling seed of each model.
-    pub models: Vec<(usize, u64)>,
-    pub masked: bool,
-    pub held: bool,
-    pub keep_best: bool,
+    models: Vec<(usize, u64)>,
+    masked: bool,
+    held: bool,
+    keep_best: bool,
     /// Steps of Adam at least.
-    pub steps: usize,
+    steps: usize,
 }
 
 impl Case {
-    pub fn new((p, q): (usize, usize), l: usize, batch: usize, models: &[(usize, u64)]) -> Self {
+    fn new((p, q): (usize, usize), l: usize, batch: usize, models: &[(usize, u64)]) -> Self {
         Self { p, q, l, batch, models: models.to_vec(), masked: false, held: false, keep_best: false, steps: 50 }
     }
 }
@@ -50,7 +50,7 @@ fn symmetric<T: Real>(rng: &mut ChaCha8Rng, l: usize, n: usize) -> Array3<T> {
 }
 
 /// The job of a case, given to `then`.
-pub fn with_job<T: Real, R>(case: &Case, then: impl FnOnce(&Job<'_, T>) -> R) -> R {
+fn with_job<T: Real, R>(case: &Case, then: impl FnOnce(&Job<'_, T>) -> R) -> R {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let truth = KrausMap::<T>::glorot(2, case.q, case.p, 3).unwrap();
     let mut set = |l: usize| {

@@ -61,7 +61,9 @@ Stream& at(void* stream) { return stream ? *(Stream*)stream : null_stream; }
 int allocate(Address* out, size_t bytes) {
     if (!bytes) return INVALID;
     if (allocations++ == setting("STANDIN_OOM_AT", -1)) return MEMORY;
-    if (in_use + (long)bytes > setting("STANDIN_MEMORY", 1 << 30)) return MEMORY;
+    long limit = setting("STANDIN_MEMORY", 1 << 30);
+    if (in_use + (long)bytes > limit) drain_all();  // what is queued to be freed counts as free
+    if (in_use + (long)bytes > limit) return MEMORY;
     size_t whole = (bytes + 3) / 4 * 4, body = (whole + PAGE - 1) / PAGE * PAGE;
     char* map = (char*)mmap(nullptr, body + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED || mprotect(map + PAGE, body, PROT_READ | PROT_WRITE)) return MEMORY;

@@ -97,25 +97,35 @@ pub enum Load {
     BrokenBlas,
 }
 
-/// Builds and loads, once per process; `None`, and a line, where there is no C++ compiler.
-pub fn open(what: Load) -> Option<Standin> {
-    static ONE: Mutex<()> = Mutex::new(());
-    static LOADED: OnceLock<Option<usize>> = OnceLock::new();
-    let guard = ONE.lock().unwrap_or_else(|e| e.into_inner());
-    let driver = (*LOADED.get_or_init(|| {
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Builds once per process; `None`, and a line, where there is no C++ compiler.
+pub fn prepare() -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let build = || {
         let cxx = std::env::var("CXX").unwrap_or("c++".into());
-        if !Command::new(cxx).arg("--version").output().is_ok_and(|o| o.status.success()) {
-            println!("skipped: no C++ compiler (c++, or CXX) to build the stand-in driver with");
-            return None;
+        if Command::new(cxx).arg("--version").output().is_ok_and(|o| o.status.success()) {
+            return Some(build());
         }
-        let folder = build();
+        println!("skipped: no C++ compiler (c++, or CXX) to build the stand-in driver with");
+        None
+    };
+    BUILT.get_or_init(build).clone()
+}
+
+/// Builds and loads, once per process; tests that hold it run one at a time.
+pub fn open(what: Load) -> Option<Standin> {
+    static LOADED: OnceLock<usize> = OnceLock::new();
+    let guard = ONE.lock().unwrap_or_else(|e| e.into_inner());
+    let folder = prepare()?;
+    let driver = *LOADED.get_or_init(|| {
         let at = |broken: bool, name: &str| if broken { folder.join("broken").join(name) } else { folder.join(name) };
         let driver = load(&at(what == Load::BrokenDriver, "libcuda.so"));
         if what != Load::WithoutBlas {
             load(&at(what == Load::BrokenBlas, "libcublas.so"));
         }
-        Some(driver as usize)
-    }))?;
+        driver as usize
+    });
     Some(Standin { driver, _one_at_a_time: guard })
 }
 
