@@ -4,7 +4,7 @@ use ndarray::{Array2, array};
 
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Three operators of which the third repeats the first: the map needs two.
-    let ops = array![[[0.6, 0.0], [0.0, 0.6]], [[0.0, 0.6], [0.8, 0.0]], [[0.8, 0.0], [0.0, 0.8]]];
+    let ops = array![[[0.6f64, 0.0], [0.0, 0.6]], [[0.0, 0.6], [0.8, 0.0]], [[0.8, 0.0], [0.0, 0.8]]];
     let map = KrausMap::new(ops)?;
     let (least, most) = map.choi().spectrum()?;
     println!("eigenvalues of the Choi matrix: {least:.3} to {most:.3}");
