@@ -2,6 +2,7 @@
 use kraus::completion::{HoldOut, Partial, candidates, choose, complete};
 use kraus::{Gamma, KrausMap, LbfgsParams, Stopping};
 
+/// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A 48 x 48 matrix of rank 3 (any Choi matrix is one) that lacks every third entry.
     let truth = KrausMap::<f64>::glorot(3, 6, 8, 4)?.choi().matrix().to_owned();

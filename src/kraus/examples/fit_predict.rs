@@ -2,6 +2,7 @@
 use kraus::simulate::{Recipe, Split};
 use kraus::{LbfgsParams, Problem, Solver, Start, load, save};
 
+/// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // 200 pairs of a 6 x 6 and a 4 x 4 matrix, related by 3 hidden operators.
     let recipe = Recipe { p: 6, q: 4, rank: 3, noise: 0.0, seed: 1 };

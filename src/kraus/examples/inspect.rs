@@ -2,6 +2,7 @@
 use kraus::KrausMap;
 use ndarray::{Array2, array};
 
+/// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Three operators of which the third repeats the first: the map needs two.
     let ops = array![[[0.6f64, 0.0], [0.0, 0.6]], [[0.0, 0.6], [0.8, 0.0]], [[0.8, 0.0], [0.0, 0.8]]];

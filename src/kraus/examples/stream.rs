@@ -2,6 +2,7 @@
 use kraus::simulate::{Recipe, Split};
 use kraus::{Basis, LbfgsParams, MomentsBuilder, Start, closed_form};
 
+/// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let recipe = Recipe { p: 6, q: 4, rank: 3, noise: 0.1, seed: 2 };
     let mut builder = MomentsBuilder::new(6, 4, Basis::Symmetric);

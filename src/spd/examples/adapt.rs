@@ -2,6 +2,7 @@
 use ndarray::{Array1, Array2, Array3};
 use spd::*;
 
+/// Runs the example.
 pub fn main() -> Result<()> {
     // Two classes of 2 x 2 matrices; on the second day every channel is mixed by W.
     let labels: Vec<i64> = (0..20).map(|k| k % 2).collect();

@@ -2,6 +2,7 @@
 use ndarray::array;
 use spd::{chi2_kernel, rbf_kernel};
 
+/// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let points = array![[0.0, 0.0], [0.1, 0.0], [3.0, 4.0]];
     let k = rbf_kernel(points.view(), Some(2.5))?; // without a bandwidth: the mean distance

@@ -16,6 +16,7 @@ pub fn trials(count: usize, seed: u64) -> (Array3<f64>, Vec<i64>) {
     (signals, labels)
 }
 
+/// Runs the example.
 pub fn main() -> spd::Result<()> {
     let ((train, labels), (test, truth)) = (trials(40, 1), trials(40, 2));
     let (train, test) = (covariances(train.view(), Estimator::Oas)?, covariances(test.view(), Estimator::Oas)?);
