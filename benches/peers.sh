@@ -11,7 +11,7 @@ threads=${2:-1}
 : "${PEERS_PYTHON:?set it to a python that has jax and torch}"
 out=$(mktemp -d); trap 'rm -rf "$out"' EXIT
 cd "$root"
-RAYON_NUM_THREADS=$threads cargo bench -q -p kraus --bench epoch -- --json ${scenarios//,/ } >"$out/ours.jsonl"
+RAYON_NUM_THREADS=$threads cargo bench -q --workspace --bench epoch -- --json ${scenarios//,/ } >"$out/ours.jsonl"
 cd "$peers"
 export RESULTS=$out/peers.jsonl BUDGET=${BUDGET:-1.5} PYTHONDONTWRITEBYTECODE=1
 touch "$RESULTS"
