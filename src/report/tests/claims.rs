@@ -67,7 +67,7 @@ fn simulated_recordings_cannot_decide_a_claim_about_real_ones() {
 
 #[test]
 fn count_rules_wait_only_as_long_as_needed() {
-    let less = |l: &str, r: &str| Rule::LessThan { left: l.into(), right: r.into(), factor: 1.0 };
+    let less = |l: &str, r: &str| Rule::LessThan { left: l.into(), right: r.into(), factor: 1.0, margin: 0.0 };
     let rule = Rule::CountAtLeast { count: 1, of: vec![less("a", "b"), less("a", "missing")] };
     let claim = Claim {
         id: "x".into(),
@@ -96,4 +96,24 @@ fn bad_claims_files_are_refused_with_the_claim_named() {
     assert!(with(r#"{"rule":"less_then","left":"a","right":"b"}"#).contains("less_then"));
     let ok = one.replace("RULE", r#"{"rule":"between","metric":"m","low":0,"high":1}"#);
     assert!(read(&format!("[{ok},{ok}]")).unwrap_err().to_string().contains("two claims"));
+}
+
+#[test]
+fn a_margin_is_added_on_the_right() {
+    let claims = read(PAPER).unwrap();
+    let c = claims.iter().find(|c| c.id == "out-of-sample-adaptation").unwrap();
+    for (below, want) in [(2.9, Verdict::Reproduced), (3.1, Verdict::NotReproduced)] {
+        let mut m = Metrics::new();
+        for s in [1, 3, 7, 8, 9] {
+            m.insert(format!("table3.s{s}.fulladapt"), metric(80.0, Source::Real("2a".into())));
+            m.insert(format!("table3.s{s}.oosadapt"), metric(80.0 - below, Source::Real("2a".into())));
+        }
+        let judged = judge(c, &m);
+        assert_eq!(judged.verdict, want);
+        assert!(
+            judged.because.contains(&format!("table3.s1.oosadapt = {:.1} + 3", 80.0 - below)),
+            "{}",
+            judged.because
+        );
+    }
 }
