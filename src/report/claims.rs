@@ -38,7 +38,7 @@ pub type Metrics = BTreeMap<String, Metric>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "rule", deny_unknown_fields)]
 pub enum Rule {
-    /// `left < factor * right`.
+    /// `left < factor * right + margin`.
     LessThan {
         /// Metric on the left.
         left: String,
@@ -47,6 +47,9 @@ pub enum Rule {
         /// Factor on the right (1 when absent).
         #[serde(default = "one")]
         factor: f64,
+        /// Added on the right (0 when absent): points that do not count.
+        #[serde(default)]
+        margin: f64,
     },
     /// `|metric - value| <= tolerance`.
     Within {
@@ -180,7 +183,8 @@ pub fn read(json: &str) -> Result<Vec<Claim>, Error> {
 
 fn sound(rule: &Rule) -> bool {
     match rule {
-        Rule::LessThan { factor, .. } | Rule::DropAt { factor, .. } => *factor > 0.0,
+        Rule::LessThan { factor, margin, .. } => *factor > 0.0 && *margin >= 0.0,
+        Rule::DropAt { factor, .. } => *factor > 0.0,
         Rule::Within { tolerance, .. } | Rule::Similar { tolerance, .. } => *tolerance >= 0.0,
         Rule::Between { low, high, .. } => low <= high,
         Rule::CountAtLeast { count, of } => *count > 0 && *count <= of.len() && of.iter().all(sound),
@@ -206,10 +210,11 @@ impl Rule {
             m.get(name).map_or(format!("{name} is missing"), |m| format!("{name} = {}", mean_sd(m.value, m.sd)))
         };
         match self {
-            Rule::LessThan { left, right, factor } => {
-                let holds = get(left).zip(get(right)).map(|(a, b)| a < factor * b);
+            Rule::LessThan { left, right, factor, margin } => {
+                let holds = get(left).zip(get(right)).map(|(a, b)| a < factor * b + margin);
                 let times = if *factor == 1.0 { String::new() } else { format!("{factor} × ") };
-                (holds, format!("{} < {times}{}", show(left), show(right)))
+                let plus = if *margin == 0.0 { String::new() } else { format!(" + {margin}") };
+                (holds, format!("{} < {times}{}{plus}", show(left), show(right)))
             }
             Rule::Within { metric, value, tolerance } => {
                 let holds = get(metric).map(|v| (v - value).abs() <= *tolerance);

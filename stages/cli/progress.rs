@@ -1,6 +1,7 @@
 //! How far a run is. On a terminal: one bar per running stage and a line of current units. Elsewhere: a plain line
 //! every few seconds at most, so that a log file stays readable.
 
+use super::remaining::Remaining;
 use super::text::{Paint, count, duration};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use pipeline::{Engine, Event, Plan, RunOptions};
@@ -36,6 +37,7 @@ struct State<'a> {
     todo: usize,
     done: usize,
     stage_todo: Vec<usize>,
+    remaining: Remaining,
     running: BTreeMap<usize, String>,
     bars: Option<Bars>,
     ended: bool,
@@ -50,15 +52,8 @@ struct Bars {
 
 impl<'a> Display<'a> {
     /// A display for a run with these options; its `cancel` is the flag that Ctrl-C raises.
-    pub fn new(engine: &'a Engine, options: &RunOptions) -> pipeline::Result<Display<'a>> {
+    pub fn new(engine: &'a Engine, options: &RunOptions) -> Display<'a> {
         let (plan, terminal) = (engine.plan(), std::io::stderr().is_terminal());
-        let mut stage_todo = vec![0; plan.stages.len()];
-        if terminal {
-            // Bars need their length, and only a dry run knows which units of a stage are stale.
-            for pending in engine.dry_run(options)? {
-                stage_todo[plan.units[pending.unit].stage] += 1;
-            }
-        }
         let bars = terminal.then(|| {
             let area = MultiProgress::new();
             let current = area.add(ProgressBar::no_length());
@@ -72,12 +67,13 @@ impl<'a> Display<'a> {
             last_line: Instant::now(),
             todo: 0,
             done: 0,
-            stage_todo,
+            stage_todo: vec![0; plan.stages.len()],
+            remaining: Remaining::default(),
             running: BTreeMap::new(),
             bars,
             ended: false,
         };
-        Ok(Display { state: Mutex::new(state), ended: Condvar::new(), stop: options.cancel.clone() })
+        Display { state: Mutex::new(state), ended: Condvar::new(), stop: options.cancel.clone() }
     }
 
     fn state(&self) -> MutexGuard<'_, State<'a>> {
@@ -138,20 +134,28 @@ impl<'a> Display<'a> {
 impl State<'_> {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Planned { units, fresh, .. } => self.todo = units - fresh,
+            Event::Planned { stale, .. } => {
+                self.todo = stale.len();
+                self.remaining = Remaining::new(stale);
+                for &(unit, _) in stale {
+                    self.stage_todo[self.plan.units[unit].stage] += 1;
+                }
+            }
             Event::Started { unit, .. } => {
+                self.remaining.start(*unit, Instant::now());
                 self.running.insert(*unit, String::new());
                 self.bar(*unit);
             }
             Event::Progress { unit, fraction, message } => {
                 self.running.insert(*unit, format!(" {:.0}% {message}", fraction * 100.0));
             }
-            Event::Finished { unit, .. } | Event::Spared { unit } => self.ended(*unit),
+            Event::Finished { unit, wall, .. } => self.ended(*unit, Some(*wall)),
+            Event::Spared { unit } => self.ended(*unit, None),
             Event::Failed { unit, error } => {
                 self.say(&format!("{} `{}`: {}", self.paint.red("failed"), self.id(*unit), first_line(error)));
-                self.ended(*unit);
+                self.ended(*unit, None);
             }
-            Event::Blocked { unit, .. } => self.ended(*unit),
+            Event::Blocked { unit, .. } => self.ended(*unit, None),
             Event::Retrying { unit, error, attempt } => {
                 let id = self.id(*unit);
                 self.say(&format!("attempt {attempt} of `{id}` failed, trying again: {}", first_line(error)));
@@ -195,16 +199,17 @@ impl State<'_> {
         let bars = self.bars.as_mut()?;
         Some(bars.stages.entry(stage).or_insert_with(|| {
             let bar = bars.area.insert_before(&bars.current, ProgressBar::new(todo as u64));
-            bar.set_style(style("{prefix:>16} [{bar:30}] {pos}/{len}  {rate}  {eta} left"));
+            bar.set_style(style("{prefix:>16} [{bar:30}] {pos}/{len}  {rate}"));
             bar.set_prefix(name);
             bar
         }))
     }
 
-    fn ended(&mut self, unit: usize) {
+    fn ended(&mut self, unit: usize, seconds: Option<f64>) {
         self.running.remove(&unit);
         self.done += 1;
         let stage = self.plan.units[unit].stage;
+        self.remaining.end(unit, stage, seconds);
         if let Some(bars) = &self.bars
             && let Some(bar) = bars.stages.get(&stage)
         {
@@ -217,7 +222,7 @@ impl State<'_> {
 
     fn refresh(&mut self) {
         if let Some(bars) = &self.bars {
-            bars.current.set_message(self.current());
+            bars.current.set_message(self.line());
             bars.current.tick();
         } else if self.last_line.elapsed() >= QUIET {
             self.last_line = Instant::now();
@@ -236,9 +241,8 @@ impl State<'_> {
     fn line(&self) -> String {
         let spent = self.start.elapsed();
         let mut line = format!("{}/{} after {}", self.done, count(self.todo, "unit"), duration(spent));
-        if self.done > 0 && self.todo > self.done {
-            let left = spent.mul_f64((self.todo - self.done) as f64 / self.done as f64);
-            line += &format!(", about {} left", duration(left));
+        if let Some(left) = self.remaining.words(|unit| self.plan.units[unit].stage, spent, Instant::now()) {
+            line += &format!(", {left}");
         }
         if !self.running.is_empty() {
             line += &format!("; running {}", self.current());

@@ -3,7 +3,7 @@
 use super::options::View;
 use super::outcome::{Outcome, read_outcome};
 use super::project::Project;
-use super::story;
+use super::{story, summary};
 use ::report::Source;
 use ::report::figures::{DagNode, dag};
 use ::report::page::{DataUse, Download, PageFigure, PageTable, ReportPage};
@@ -103,7 +103,7 @@ fn page(engine: &Engine, outcome: &Outcome) -> Result<ReportPage> {
             "Kadri, Ayache, Huusari, Rakotomamonjy and Ralaivola, Partial Trace Regression and Low-Rank Kraus Decomposition, ICML 2020; \
              profile `{profile}`."
         ),
-        summary: story::SUMMARY.iter().map(|s| (*s).to_owned()).collect(),
+        summary: summary::summary(&outcome.metrics),
         claims: outcome.judged()?,
         figures,
         tables,

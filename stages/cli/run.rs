@@ -129,7 +129,7 @@ pub fn execute_with(
     run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
 ) -> anyhow::Result<u8> {
     options.cancel = signals::stop_flag()?;
-    let display = Display::new(engine, &options)?;
+    let display = Display::new(engine, &options);
     let summary = std::thread::scope(|scope| {
         scope.spawn(|| display.watch());
         let _end = display.end_on_drop();

@@ -55,7 +55,7 @@ pub fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
         out.summary(&format!("figure3.rank{rank}.mse"), figure3(results, rank)?.numbers("mse")?);
     }
     for (name, method, rank, _, _) in METHODS {
-        if matches!(name, "ptr" | "trace" | "tensor-train") {
+        if matches!(name, "ptr" | "trace" | "trace-whole" | "tensor-train" | "mean") {
             out.summary(&format!("table4.{name}.mse"), errors(results, method, rank, "blocks", true)?);
         }
     }

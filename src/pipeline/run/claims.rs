@@ -82,10 +82,7 @@ impl Scheduler<'_> {
     }
 
     fn start(&mut self, unit: usize, session: &Session, share: &Resources) -> Job {
-        let u = &self.engine.plan().units[unit];
-        let stage = &self.engine.plan().stages[u.stage].name;
-        let expected = self.engine.store().journal.with(|i| i.expected(stage, &u.label));
-        let expected = expected.or(self.means[u.stage]);
+        let expected = self.expected(unit);
         self.phases[unit] = Phase::Running;
         // A unit is started only from `Ready`, and `Ready` is set together with its task.
         let (key, parts, attempt) = match &self.tasks[unit] {

@@ -7,10 +7,10 @@ use crate::stale::Stale;
 pub enum Event {
     /// The run begins. Sent once, first.
     Planned {
-        /// Units the targets and their upstream name.
-        units: usize,
-        /// Of those, how many are fresh already.
+        /// How many of the units that the targets and their upstream name are fresh already.
         fresh: usize,
+        /// The others, each with the seconds it is expected to take, where former runs tell. Some may be spared yet.
+        stale: Vec<(usize, Option<f64>)>,
     },
     /// A unit starts.
     Started {

@@ -139,12 +139,11 @@ impl<'a> Scheduler<'a> {
     /// Sorts the units into done, ready and waiting.
     fn first_look(&mut self) -> Result<()> {
         let plan = self.engine.plan();
-        let (mut units, mut fresh) = (0, 0);
+        let mut fresh = 0;
         for unit in 0..plan.units.len() {
             if matches!(self.phases[unit], Phase::Outside) {
                 continue;
             }
-            units += 1;
             let undone = |&&i: &&usize| !matches!(self.phases[i], Phase::Done(_));
             let left = plan.units[unit].inputs.iter().filter(undone).count();
             if left > 0 {
@@ -154,8 +153,17 @@ impl<'a> Scheduler<'a> {
             }
         }
         self.summary.fresh = fresh;
-        (self.events)(Event::Planned { units, fresh });
+        let open = |&unit: &usize| !matches!(self.phases[unit], Phase::Outside | Phase::Done(_));
+        let stale = (0..plan.units.len()).filter(open).map(|unit| (unit, self.expected(unit))).collect();
+        (self.events)(Event::Planned { fresh, stale });
         Ok(())
+    }
+
+    /// Seconds a unit will take: as it took before, or as its stage does on average.
+    pub(super) fn expected(&self, unit: usize) -> Option<f64> {
+        let u = &self.engine.plan().units[unit];
+        let stage = &self.engine.plan().stages[u.stage].name;
+        self.engine.store().journal.with(|i| i.expected(stage, &u.label)).or(self.means[u.stage])
     }
 
     /// All inputs are done: is there a result already? If not, the unit is ready. Returns whether it is done.
@@ -177,11 +185,8 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn ready(&mut self, unit: usize) {
-        let u = &self.engine.plan().units[unit];
-        let stage = &self.engine.plan().stages[u.stage].name;
-        let expected = self.engine.store().journal.with(|i| i.expected(stage, &u.label));
         self.phases[unit] = Phase::Ready;
-        self.pool.push(unit, expected.or(self.means[u.stage]));
+        self.pool.push(unit, self.expected(unit));
     }
 
     fn drive(
