@@ -1,6 +1,10 @@
-//! `repro bench engine`: what the engine itself costs, measured on units that do next to nothing.
+//! `repro bench engine`: what the engine itself costs, measured on units that do next to nothing. `repro bench draw`: the
+//! timings that `benches/` measured against other programs, as a figure.
 
+use super::own::output::write;
 use super::{json, output};
+use ::report::figures::{read_timings, speed};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Measure the program on this machine
@@ -13,6 +17,20 @@ pub struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Engine(EngineArgs),
+    Draw(DrawArgs),
+}
+
+/// Draw the timings that benches/peers.sh measured
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:
+  repro bench draw benches/results.json -o figures/speed")]
+struct DrawArgs {
+    /// The file of timings
+    #[arg(value_name = "FILE")]
+    timings: PathBuf,
+    /// Where to write, without ending: PATH.svg and PATH.png
+    #[arg(short, long, value_name = "PATH", default_value = "speed")]
+    output: PathBuf,
 }
 
 /// Overhead of the engine per trivial unit, cold and when there is nothing to do
@@ -36,7 +54,25 @@ struct EngineArgs {
 
 /// Run the command.
 pub fn run(args: &Args) -> anyhow::Result<u8> {
-    let What::Engine(args) = &args.what;
+    match &args.what {
+        What::Engine(args) => engine(args),
+        What::Draw(args) => draw(args),
+    }
+}
+
+fn draw(args: &DrawArgs) -> anyhow::Result<u8> {
+    let timings = read_timings(&fs_err::read_to_string(&args.timings)?)
+        .map_err(|e| anyhow::anyhow!("{}: {e}", args.timings.display()))?;
+    let figure = speed(&timings);
+    for (ending, bytes) in [("svg", figure.svg()?.into_bytes()), ("png", figure.png()?)] {
+        let path = args.output.with_extension(ending);
+        write(&path, |out| Ok(out.write_all(&bytes)?))?;
+        output(&format!("{}\n", path.display()));
+    }
+    Ok(0)
+}
+
+fn engine(args: &EngineArgs) -> anyhow::Result<u8> {
     let parent = args.at.clone().unwrap_or_else(std::env::temp_dir);
     let measured = pipeline::bench::bench_engine(args.units as usize, &parent)?;
     if args.json {

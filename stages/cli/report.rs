@@ -2,6 +2,7 @@
 
 use super::options::View;
 use super::outcome::{Outcome, read_outcome};
+use super::own::output::write;
 use super::project::Project;
 use super::{story, summary};
 use ::report::Source;
@@ -9,6 +10,7 @@ use ::report::figures::{DagNode, dag};
 use ::report::page::{DataUse, Download, PageFigure, PageTable, ReportPage};
 use anyhow::Result;
 use pipeline::Engine;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Write the report: one page with verdicts, figures, tables, data sources and provenance
@@ -44,13 +46,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
     if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
         fs_err::create_dir_all(folder)?;
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".report").tempfile_in(folder)?;
-    std::io::Write::write_all(&mut file, html.as_bytes())?;
-    file.as_file().sync_all()?;
-    // Temporary files are private; a report is meant to be read by others.
-    file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    file.persist(&path)?;
+    write(&path, |out| Ok(out.write_all(html.as_bytes())?))?;
     if !outcome.missing.is_empty() {
         eprintln!("left out, since not up to date: {}; `repro run all` computes them", outcome.missing.join(", "));
     }

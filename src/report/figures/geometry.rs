@@ -1,10 +1,10 @@
-//! Brain-computer interface: the covariances in the plane before and after mapping, the transport plan, accuracies as bars.
+//! Brain-computer interface: the covariances in the plane before and after mapping, the transport plan.
 
 use ndarray::Array2;
 
 use super::matrices::plan_colors;
 use crate::axis::Axis;
-use crate::figure::{Bars, Content, Figure, Heat, Key, Look, Panel, Points, Source, Xy};
+use crate::figure::{Content, Figure, Heat, Key, Look, Panel, Points, Source, Xy};
 use crate::style::{Marker, PALETTE, SOFT, Stroke, Width};
 
 /// Points of one embedding: coordinates, class and session of each.
@@ -81,24 +81,6 @@ pub fn plan(id: &str, title: &str, weights: &Array2<f64>, source: Source) -> Fig
     let mut f = Figure::panels(id, title, source, Width::OneColumn, 1, 150.0, vec![panel]);
     f.colors = Some(plan_colors(largest));
     f.words("Transport plan between the trials of the two sessions as a heat map on a logarithmic scale.", "")
-}
-
-/// Accuracies per subject as groups of bars; `series` holds name, value and deviation per subject.
-pub fn adaptation_bars(
-    id: &str,
-    title: &str,
-    subjects: &[String],
-    series: &[(String, Vec<f64>, Vec<f64>)],
-    source: Source,
-) -> Figure {
-    let bars = Bars {
-        categories: subjects.to_vec(),
-        series: series.to_vec(),
-        y: Axis::linear("accuracy (%)").between(0.0, 100.0),
-    };
-    let panel = Panel { title: String::new(), content: Content::Bars(bars) };
-    Figure::panels(id, title, source, Width::OneColumn, 1, 110.0, vec![panel])
-        .words("Accuracy per subject without adaptation, with full adaptation and with out-of-sample adaptation.", "")
 }
 
 /// The `k`-th of `n` points in drawing order: one from the first half, one from the second, and so on. Callers list the

@@ -5,9 +5,11 @@ mod dag;
 mod geometry;
 mod matrices;
 mod partial_trace;
+mod speed;
 
 pub use curves::{Curve, CurvePanel, RankCurve, RankPanel, bound, error_against_rank, missing_level};
 pub use dag::{DagNode, dag};
-pub use geometry::{Cloud, adaptation_bars, embedding, plan};
+pub use geometry::{Cloud, embedding, plan};
 pub use matrices::{completion, plan_colors};
 pub use partial_trace::partial_trace;
+pub use speed::{Timing, Timings, read_timings, speed};

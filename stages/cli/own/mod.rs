@@ -23,7 +23,7 @@ pub mod inspect;
 pub mod kernel;
 pub mod mdm;
 mod npy;
-mod output;
+pub mod output;
 pub mod predict;
 
 use anyhow::Context;

@@ -110,14 +110,6 @@ pub fn all() -> Vec<Figure> {
         curve("by sample order", "SVM accuracy (%)", &["by class (leaks labels)", "shuffled", "seriated"], 98.0, -0.4),
     ];
     level7.iter_mut().for_each(|p| p.y = p.y.clone().between(0.0, 100.0));
-    let subjects: Vec<String> = [1, 3, 7, 8, 9].iter().map(|s| format!("subject {s}")).collect();
-    let series = ["NoAdapt", "FullAdapt", "OoSAdapt"].iter().enumerate().map(|(k, n)| {
-        (
-            n.to_string(),
-            (0..5).map(|i| 55.0 + 20.0 * noise(i + k * 10)).collect(),
-            vec![if k == 2 { 2.5 } else { f64::NAN }; 5],
-        )
-    });
     let node = |name: &str, inputs: &[&str], units, cached, seconds| DagNode {
         name: name.into(),
         inputs: inputs.iter().map(|s| s.to_string()).collect(),
@@ -218,13 +210,18 @@ pub fn all() -> Vec<Figure> {
             Source::Simulated,
         ),
         plan("plan", "Transport plan, subject 9", &plan_matrix, Source::Simulated),
-        adaptation_bars(
-            "table3-bars",
-            "Accuracy of MDM on session E",
-            &subjects,
-            &series.collect::<Vec<_>>(),
-            Source::Simulated,
-        ),
+        speed(&read_timings(TIMINGS).unwrap()),
         dag(&nodes),
     ]
 }
+
+/// Times as `benches/` writes them.
+const TIMINGS: &str = r#"{"date": "2026-01-01", "machine": "2 cores", "rows": [
+    {"group": "epoch", "case": "S1", "who": "ours", "threads": 1, "milliseconds": 10.0},
+    {"group": "epoch", "case": "S1", "who": "JAX, by hand", "threads": 1, "milliseconds": 40.0},
+    {"group": "epoch", "case": "S1", "who": "PyTorch", "threads": 1, "milliseconds": 300.0},
+    {"group": "epoch", "case": "S5", "who": "ours", "threads": 1, "milliseconds": 20.0},
+    {"group": "epoch", "case": "S5", "who": "PyTorch", "threads": 1, "milliseconds": 200.0},
+    {"group": "geometry", "case": "distances", "who": "ours", "threads": 1, "milliseconds": 5.0},
+    {"group": "geometry", "case": "distances", "who": "pyRiemann", "threads": 1, "milliseconds": 35.0}
+]}"#;

@@ -1,0 +1,89 @@
+//! How fast others are beside us: their time over ours, per case, on a log axis.
+
+use serde::Deserialize;
+
+use crate::axis::Axis;
+use crate::error::Error;
+use crate::figure::{Bars, Content, Figure, Panel};
+use crate::source::Source;
+use crate::style::Width;
+
+/// Times measured in one sitting (`benches/`), by whom and of what.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Timings {
+    /// Day of the sitting.
+    pub date: String,
+    /// Class of machine.
+    pub machine: String,
+    /// The measurements.
+    pub rows: Vec<Timing>,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Timing {
+    /// The panel it belongs to.
+    pub group: String,
+    /// What was timed.
+    pub case: String,
+    /// Who was timed; ours is `ours`.
+    pub who: String,
+    /// Threads allowed.
+    pub threads: usize,
+    /// Least time.
+    pub milliseconds: f64,
+}
+
+/// Read a file of timings.
+pub fn read_timings(json: &str) -> Result<Timings, Error> {
+    serde_json::from_str(json).map_err(|source| Error::Json { what: "file of timings".into(), source })
+}
+
+/// One panel for each group and number of threads: how many times our time the others take.
+pub fn speed(timings: &Timings) -> Figure {
+    let mut panels: Vec<(&str, usize)> = Vec::new();
+    for row in &timings.rows {
+        push_new(&mut panels, (row.group.as_str(), row.threads));
+    }
+    // One list for all panels, so that a colour means the same everywhere.
+    let mut names: Vec<&str> = Vec::new();
+    for row in timings.rows.iter().filter(|r| r.who != OURS) {
+        push_new(&mut names, row.who.as_str());
+    }
+    let panels: Vec<Panel> =
+        panels.into_iter().map(|(group, threads)| panel(timings, &names, group, threads)).collect();
+    let (columns, caption) = (panels.len().min(2), format!("Measured on {}, {}.", timings.date, timings.machine));
+    Figure::panels("speed", "Time of others over ours", Source::None, Width::TwoColumns, columns, 120.0, panels).words(
+        "For each benchmark, the time that other programs take divided by ours, on a logarithmic axis; above one we are faster.",
+        format!("{caption} Above one we are faster."),
+    )
+}
+
+const OURS: &str = "ours";
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+fn panel(timings: &Timings, names: &[&str], group: &str, threads: usize) -> Panel {
+    let rows = || timings.rows.iter().filter(|r| r.group == group && r.threads == threads);
+    let mut cases: Vec<&str> = Vec::new();
+    for row in rows() {
+        push_new(&mut cases, row.case.as_str());
+    }
+    let time =
+        |who: &str, case: &str| rows().find(|r| r.who == who && r.case == case).map_or(f64::NAN, |r| r.milliseconds);
+    let series = names.iter().map(|who| {
+        let ratios: Vec<f64> = cases.iter().map(|case| time(who, case) / time(OURS, case)).collect();
+        ((*who).to_owned(), ratios, vec![f64::NAN; cases.len()])
+    });
+    let title = format!("{group}, {threads} {}", if threads == 1 { "thread" } else { "threads" });
+    let bars = Bars {
+        series: series.collect(),
+        categories: cases.iter().map(|c| (*c).to_owned()).collect(),
+        y: Axis::log("times our time"),
+    };
+    Panel { title, content: Content::Bars(bars) }
+}
