@@ -75,15 +75,16 @@ fn panel(timings: &Timings, names: &[&str], group: &str, threads: usize) -> Pane
     }
     let time =
         |who: &str, case: &str| rows().find(|r| r.who == who && r.case == case).map_or(f64::NAN, |r| r.milliseconds);
-    let series = names.iter().map(|who| {
-        let ratios: Vec<f64> = cases.iter().map(|case| time(who, case) / time(OURS, case)).collect();
-        ((*who).to_owned(), ratios, vec![f64::NAN; cases.len()])
-    });
+    let ratios = |who: &&str| cases.iter().map(|case| time(who, case) / time(OURS, case)).collect::<Vec<f64>>();
+    let series: Vec<_> = names.iter().map(|w| ((*w).to_owned(), ratios(w), vec![f64::NAN; cases.len()])).collect();
+    // Equal is always in sight. `min` and `max` pass over NaN.
+    let all = || series.iter().flat_map(|(_, ratios, _)| ratios.iter().copied());
+    let (low, high) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
     let title = format!("{group}, {threads} {}", if threads == 1 { "thread" } else { "threads" });
     let bars = Bars {
-        series: series.collect(),
+        series,
         categories: cases.iter().map(|c| (*c).to_owned()).collect(),
-        y: Axis::log("times our time"),
+        y: Axis::log("times our time").between(low / 1.3, high * 1.3),
     };
     Panel { title, content: Content::Bars(bars) }
 }
