@@ -1,6 +1,6 @@
 //! Kind `classify`: a support vector machine on average kernels, by repeated stratified splits with C chosen inside each.
 
-use crate::files::{inputs_with, read_json, read_npy};
+use crate::files::{input_with, inputs_with, read_json, read_npy};
 use crate::rows::{Row, row, write_rows};
 use anyhow::anyhow;
 use baselines::svm::Protocol;
@@ -70,10 +70,7 @@ impl Stage for Classify {
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let found = inputs_with(ctx, "labels.npy")?;
-        let digits =
-            found.first().ok_or_else(|| anyhow!("needs the stage that fetches the samples, for its labels"))?;
-        let labels: Array1<i64> = read_npy(digits.path("labels.npy")?)?;
+        let labels: Array1<i64> = read_npy(input_with(ctx, "labels.npy")?.path("labels.npy")?)?;
         let labels: Vec<usize> = labels.iter().map(|l| usize::try_from(*l)).collect::<Result<_, _>>()?;
         // The same splits for every kernel: differences between methods are not differences between splits.
         let protocol =
@@ -89,6 +86,7 @@ impl Stage for Classify {
             let mut line: Row = read_json(input.path("about.json")?)?;
             line.extend(row(&serde_json::json!({
                 "measure": "accuracy",
+                "splits": p.splits,
                 "accuracy": 100.0 * report.mean,
                 "accuracy_sd": 100.0 * report.deviation,
                 "accuracy_fixed_c": 100.0 * fixed.mean,

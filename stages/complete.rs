@@ -4,8 +4,9 @@
 //! shares its last map among all blocks, so what a block holds matters, and `by-class`, the published order, tells it the
 //! labels. `shuffled` tells it nothing; `seriated` is computed from the observed kernels alone.
 
-use crate::files::{inputs_with, read_npy, write_json, write_npy};
-use crate::protocol::{BATCH, BLOCKS, EPOCHS, How, Protocol, RATE, grid};
+use crate::defaults::{number, rate};
+use crate::files::{input_with, read_npy, write_json, write_npy};
+use crate::protocol::{BATCH, BLOCKS, EPOCHS, How, Protocol, grid};
 use crate::rows::{Row, row, write_rows};
 use anyhow::{Result, anyhow, ensure};
 use baselines::cvkt::Cvkt;
@@ -48,9 +49,9 @@ pub struct Params {
     /// `20x10`: 20 blocks of 10 samples per side. 200x1 is trace regression.
     #[serde(default = "blocks")]
     blocks: String,
-    #[serde(default = "two")]
+    #[serde(default = "number::<2>")]
     depth: usize,
-    #[serde(default = "rank")]
+    #[serde(default = "number::<50>")]
     rank: usize,
     #[serde(default)]
     order: Order,
@@ -64,13 +65,13 @@ pub struct Params {
     rescale: bool,
     #[serde(default)]
     solver: How,
-    #[serde(default = "epochs")]
+    #[serde(default = "number::<EPOCHS>")]
     epochs: usize,
-    #[serde(default = "batch")]
+    #[serde(default = "number::<BATCH>")]
     batch: usize,
     #[serde(default = "rate")]
     learning_rate: f64,
-    #[serde(default = "at_most")]
+    #[serde(default = "number::<BLOCKS>")]
     blocks_at_most: usize,
     /// CVKT: levels to choose from by cross-validation.
     #[serde(default = "levels")]
@@ -81,24 +82,6 @@ pub struct Params {
 
 fn blocks() -> String {
     "10x20".into()
-}
-fn two() -> usize {
-    2
-}
-fn rank() -> usize {
-    50
-}
-fn epochs() -> usize {
-    EPOCHS
-}
-fn batch() -> usize {
-    BATCH
-}
-fn rate() -> f64 {
-    RATE
-}
-fn at_most() -> usize {
-    BLOCKS
 }
 fn levels() -> Vec<f64> {
     Cvkt::default().nystrom
@@ -133,20 +116,11 @@ struct Ptr<'a> {
 impl Params {
     fn protocol(&self) -> Option<Protocol> {
         let (p, q) = grid(&self.blocks)?;
-        let (depth, hidden, gamma, rescale, solver) = (self.depth, self.hidden, self.gamma, self.rescale, self.solver);
-        let (epochs, batch, rate, blocks) = (self.epochs, self.batch, self.learning_rate, self.blocks_at_most);
-        Some(Protocol {
-            depth,
-            hidden,
-            gamma,
-            rescale,
-            solver,
-            epochs,
-            batch,
-            rate,
-            blocks,
-            ..Protocol::new(p, q, self.rank)
-        })
+        let protocol = Protocol::new(p, q, self.rank)
+            .layers(self.depth, self.hidden, self.gamma)
+            .trained(self.solver, self.epochs, self.batch, self.learning_rate)
+            .rescaled(self.rescale);
+        Some(Protocol { blocks: self.blocks_at_most, ..protocol })
     }
 
     /// One flat row.
@@ -214,14 +188,12 @@ impl Stage for Complete {
     }
 }
 
-/// The artefact of that name, of the first input that has it.
+/// The array of that name, of the one input that has it.
 fn one<T: ndarray_npy::ReadableElement, D: ndarray::Dimension>(
     ctx: &Context,
     name: &str,
 ) -> Result<ndarray::Array<T, D>> {
-    let found = inputs_with(ctx, name)?;
-    let input = found.first().ok_or_else(|| anyhow!("needs an input with `{name}`; check `needs`"))?;
-    read_npy(input.path(name)?)
+    read_npy(input_with(ctx, name)?.path(name)?)
 }
 
 /// The order in which samples are cut into blocks.

@@ -1,5 +1,6 @@
 //! Kind `fetch`: Multiple Features, six descriptions of handwritten digits, the first samples of each class.
 
+use crate::defaults::number;
 use crate::files::write_npy;
 use crate::source::{externals, options_of, record};
 use datasets::mfeat;
@@ -16,12 +17,8 @@ pub struct Fetch;
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Samples of each of the ten classes; the paper takes 20.
-    #[serde(default = "twenty")]
+    #[serde(default = "number::<20>")]
     per_class: usize,
-}
-
-fn twenty() -> usize {
-    20
 }
 
 impl Stage for Fetch {

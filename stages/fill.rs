@@ -1,7 +1,8 @@
 //! Kind `fill`: completes a simulated matrix by one method and measures the error over the missing entries.
 
+use crate::defaults::{number, rate};
 use crate::files::{input_with, read_npy, write_npy};
-use crate::protocol::{BATCH, BLOCKS, EPOCHS, How, Protocol, RATE};
+use crate::protocol::{BATCH, EPOCHS, How, Protocol};
 use crate::rows::{row, write_rows};
 use anyhow::{Result, anyhow};
 use baselines::{Regressor, TensorTrain, TraceRegression, Training};
@@ -48,14 +49,14 @@ pub struct Params {
     shifted: bool,
     method: Method,
     /// Blocks per side and rows of a block.
-    #[serde(default = "seven")]
+    #[serde(default = "number::<7>")]
     p: usize,
-    #[serde(default = "four")]
+    #[serde(default = "number::<4>")]
     q: usize,
     /// Kraus rank or tensor-train rank.
-    #[serde(default = "rank")]
+    #[serde(default = "number::<30>")]
     rank: usize,
-    #[serde(default = "one")]
+    #[serde(default = "number::<1>")]
     depth: usize,
     /// Size between two layers; 0 means half-way between p and q.
     #[serde(default)]
@@ -68,34 +69,12 @@ pub struct Params {
     rescale: bool,
     #[serde(default)]
     solver: How,
-    #[serde(default = "epochs")]
+    #[serde(default = "number::<EPOCHS>")]
     epochs: usize,
-    #[serde(default = "batch")]
+    #[serde(default = "number::<BATCH>")]
     batch: usize,
     #[serde(default = "rate")]
     learning_rate: f64,
-}
-
-fn one() -> usize {
-    1
-}
-fn seven() -> usize {
-    7
-}
-fn four() -> usize {
-    4
-}
-fn rank() -> usize {
-    30
-}
-fn epochs() -> usize {
-    EPOCHS
-}
-fn batch() -> usize {
-    BATCH
-}
-fn rate() -> f64 {
-    RATE
 }
 
 /// One line of the results.
@@ -122,21 +101,11 @@ struct Line<'a> {
 
 impl Params {
     fn protocol(&self) -> Protocol {
-        let (depth, hidden, gamma, rescale, solver) = (self.depth, self.hidden, self.gamma, self.rescale, self.solver);
-        let (epochs, batch, rate) = (self.epochs, self.batch, self.learning_rate);
         let (p, q) = if self.method == Method::TraceKraus { (self.p * self.q, 1) } else { (self.p, self.q) };
-        Protocol {
-            depth,
-            hidden,
-            gamma,
-            rescale,
-            solver,
-            epochs,
-            batch,
-            rate,
-            blocks: BLOCKS,
-            ..Protocol::new(p, q, self.rank)
-        }
+        Protocol::new(p, q, self.rank)
+            .layers(self.depth, self.hidden, self.gamma)
+            .trained(self.solver, self.epochs, self.batch, self.learning_rate)
+            .rescaled(self.rescale)
     }
 }
 

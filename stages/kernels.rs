@@ -1,8 +1,7 @@
 //! Kind `kernels`: the six kernel matrices of Multiple Features, and their plain average.
 
-use crate::files::{inputs_with, read_npy, write_json, write_npy};
+use crate::files::{input_with, read_npy, write_json, write_npy};
 use crate::source::SOURCE;
-use anyhow::anyhow;
 use ndarray::{Array2, Axis, stack};
 use pipeline::{Context, Stage, StageResult};
 use serde::{Deserialize, Serialize};
@@ -37,8 +36,7 @@ impl Stage for Kernels {
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let found = inputs_with(ctx, SOURCE)?;
-        let digits = found.first().ok_or_else(|| anyhow!("needs a stage that fetches Multiple Features"))?;
+        let digits = input_with(ctx, SOURCE)?;
         let mut views: Vec<(&str, Array2<f64>)> = Vec::new();
         for name in VIEWS {
             views.push((name, read_npy(digits.path(&format!("{name}.npy"))?)?));

@@ -6,6 +6,7 @@ mod classify;
 mod cli;
 mod complete;
 mod covariances;
+mod defaults;
 mod evaluate;
 mod fetch;
 mod files;

@@ -3,8 +3,7 @@
 //! Every sample stays observed in at least one view and every view keeps samples, so with six views at most 5/6 of the pairs
 //! can be missing: a higher level is lowered to that.
 
-use crate::files::{inputs_with, read_npy, write_npy};
-use anyhow::anyhow;
+use crate::files::{input_with, read_npy, write_npy};
 use ndarray::Array1;
 use pipeline::{Context, ParamError, Stage, StageResult};
 use serde::{Deserialize, Serialize};
@@ -38,9 +37,7 @@ impl Stage for Mask {
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let found = inputs_with(ctx, "labels.npy")?;
-        let digits = found.first().ok_or_else(|| anyhow!("needs the stage that fetches the samples"))?;
-        let labels: Array1<i64> = read_npy(digits.path("labels.npy")?)?;
+        let labels: Array1<i64> = read_npy(input_with(ctx, "labels.npy")?.path("labels.npy")?)?;
         let (samples, views) = (labels.len(), spd::VIEWS.len());
         let most = spd::largest_level(samples, views);
         let level = p.level / 100.0;

@@ -4,6 +4,7 @@
 //! generator marks missing entries by zero and therefore shifts a matrix with negative entries by -2 min(M); here the mask is
 //! an array of its own, and the shift is an option to compare with the paper's scale.
 
+use crate::defaults::number;
 use crate::files::write_npy;
 use kraus::KrausMap;
 use kraus::simulate::Recipe;
@@ -48,10 +49,10 @@ pub struct Params {
     #[serde(default)]
     shifted: bool,
     /// Blocks per side.
-    #[serde(default = "seven")]
+    #[serde(default = "number::<7>")]
     p: usize,
     /// Rows of a block.
-    #[serde(default = "four")]
+    #[serde(default = "number::<4>")]
     q: usize,
     /// Kraus rank of the map, which is the rank of the matrix; 0 means full.
     #[serde(default)]
@@ -60,12 +61,6 @@ pub struct Params {
 
 fn level() -> f64 {
     0.3
-}
-fn seven() -> usize {
-    7
-}
-fn four() -> usize {
-    4
 }
 
 impl Stage for Matrices {

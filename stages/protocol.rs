@@ -4,6 +4,7 @@
 //! scripts do. One map is a masked factorisation, and rows that nobody saw stay where they started whatever the solver: there
 //! `exact` gives what Adam gives, at the cost of a factorisation.
 
+use crate::defaults::rate;
 use anyhow::Result;
 use kraus::completion::{Completion, CompletionParams, Partial, complete, complete_with};
 use kraus::{AdamParams, Gamma, LbfgsParams, Stopping};
@@ -48,15 +49,29 @@ pub struct Protocol {
 /// Numbers of the released scripts.
 pub const EPOCHS: usize = 50;
 pub const BATCH: usize = 4;
-pub const RATE: f64 = 1e-3;
 pub const BLOCKS: usize = 3500;
 
 impl Protocol {
     /// The released protocol for one map.
     pub fn new(p: usize, q: usize, rank: usize) -> Self {
-        let (epochs, batch, rate, blocks) = (EPOCHS, BATCH, RATE, BLOCKS);
+        let (epochs, batch, rate, blocks) = (EPOCHS, BATCH, rate(), BLOCKS);
         let (depth, hidden, gamma, rescale, solver) = (1, 0, None, false, How::Adam);
         Protocol { p, q, rank, depth, hidden, gamma, rescale, solver, epochs, batch, rate, blocks }
+    }
+
+    /// With so many layers, that size between them (0: half-way) and that clamp of Gamma.
+    pub fn layers(self, depth: usize, hidden: usize, gamma: Option<f64>) -> Self {
+        Protocol { depth, hidden, gamma, ..self }
+    }
+
+    /// Trained so.
+    pub fn trained(self, solver: How, epochs: usize, batch: usize, rate: f64) -> Self {
+        Protocol { solver, epochs, batch, rate, ..self }
+    }
+
+    /// Predicted blocks mapped to the range of what is observed of them, or not.
+    pub fn rescaled(self, rescale: bool) -> Self {
+        Protocol { rescale, ..self }
     }
 
     /// Refuses what cannot be trained, naming the parameter.

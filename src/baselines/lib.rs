@@ -43,6 +43,7 @@ mod network;
 mod proximal;
 pub mod reduced_rank;
 pub mod regressor;
+mod smo;
 mod spectral;
 mod splits;
 pub mod svm;

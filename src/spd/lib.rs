@@ -56,6 +56,7 @@
 #![warn(missing_docs)]
 
 mod check;
+mod consensus;
 mod covariance;
 mod distance;
 mod eigen;

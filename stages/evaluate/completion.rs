@@ -1,9 +1,9 @@
 //! Completion of the kernels of Multiple Features: figures 6 and 7.
 
 use super::Numbers;
-use crate::files::{inputs_with, read_json};
+use crate::files::{input_with, read_json};
 use crate::source::SOURCE;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use datasets::fetch::{Kind, Provenance};
 use pipeline::Context;
 use report::aggregate::Summary;
@@ -87,14 +87,22 @@ pub fn full(results: &Results) -> Result<Option<(f64, f64)>> {
     Ok(a.first().copied().zip(sd.first().copied()))
 }
 
-/// At 60 % missing: name, mean accuracy with C chosen, mean accuracy with C = 100, for the orders and mean imputation.
-pub fn at_sixty(results: &Results, rank: &str) -> Result<Vec<(&'static str, f64, f64)>> {
-    let rows = only(results, &[("measure", "accuracy"), ("level", "60")])?;
+/// At a level, for the orders at depth 2 and mean imputation: name and the mean over the masks of each column.
+pub fn at_level<const N: usize>(
+    rows: &Results,
+    rank: &str,
+    level: &str,
+    columns: [&str; N],
+) -> Result<Vec<(&'static str, [f64; N])>> {
+    let rows = rows.only("level", level)?;
     let mut found = Vec::new();
     let mut add = |name, rows: Results| -> Result<()> {
-        let mean = |column: &str| -> Result<f64> { Ok(Summary::of(rows.numbers(column)?).mean) };
         if !rows.is_empty() {
-            found.push((name, mean("accuracy")?, mean("accuracy_fixed_c")?));
+            let mut means = [0.0; N];
+            for (mean, column) in means.iter_mut().zip(columns) {
+                *mean = Summary::of(rows.numbers(column)?).mean;
+            }
+            found.push((name, means));
         }
         Ok(())
     };
@@ -107,9 +115,7 @@ pub fn at_sixty(results: &Results, rank: &str) -> Result<Vec<(&'static str, f64,
 
 /// Where the digits came from.
 pub fn provenance(ctx: &Context) -> Result<Provenance> {
-    let found = inputs_with(ctx, SOURCE)?;
-    let input = found.first().ok_or_else(|| anyhow!("needs the stage that fetches the digits, for its source"))?;
-    read_json(input.path(SOURCE)?)
+    read_json(input_with(ctx, SOURCE)?.path(SOURCE)?)
 }
 
 /// The same as figures and metrics say it.

@@ -8,11 +8,13 @@
 //! | depth | [`complete`] (exact) | [`complete_with`] (any solver) |
 //! |---|---|---|
 //! | 1 | masked factorisation M ~ W W^T, products of n x n by n x r | matrix units |
+//! | 2, q = 1 | products of r h x n by n x n | matrix units |
 //! | > 1 | L-BFGS on matrix units | matrix units |
 //!
 //! [`choose`] picks (p, q), rank and depth by validation on held-out observed entries.
 
 mod choose;
+mod entries;
 mod factor;
 mod partial;
 mod rescale;
@@ -117,36 +119,61 @@ impl Completion {
 /// ```
 pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParams) -> Result<Completion, FitError> {
     let checked = solver.check()?;
-    if model.depth() > 1 {
-        return complete_with::<f64>(partial, model, &checked);
-    }
     check_grid(partial.n(), model.p, model.q)?;
-    let (n, rank) = (partial.n(), model.rank);
+    let start = |i: u64| Stack::<f64>::glorot(&model.architecture(), model.seed.wrapping_add(i));
+    if model.depth() == 1 {
+        let (n, rank) = (partial.n(), model.rank);
+        let (w, history) = best_of(
+            partial,
+            solver,
+            "depth 1: masked factorisation M ~ W W^T",
+            |i| Ok(factor::factor_of(&start(i)?.layers[0]).into_raw_vec_and_offset().0),
+            |w, g| factor::loss_gradient(partial, rank, w, g),
+        )?;
+        let w = ArrayView2::from_shape((n, rank), &w).expect("n r parameters were minimised");
+        let map = KrausMap::new(factor::operators_of(w, model.p, model.q))?;
+        return finish(partial, model, matmul(w, w.t()), map.into(), history);
+    }
+    if let Some(sizes) = entries::Sizes::of(&start(0)?) {
+        let (x, history) = best_of(
+            partial,
+            solver,
+            "depth 2 on single entries: two products of the first map with the residual",
+            |i| Ok(entries::Sizes::flat(&start(i)?)),
+            |x, g| sizes.loss_gradient(partial, x, g),
+        )?;
+        return finish(partial, model, sizes.predict(&x), sizes.stack(&x)?, history);
+    }
+    complete_with::<f64>(partial, model, &checked)
+}
+
+/// The best of as many starts as the solver asks for, by L-BFGS on an objective of the whole matrix.
+fn best_of(
+    partial: &Partial,
+    solver: &LbfgsParams,
+    note: &str,
+    start: impl Fn(u64) -> Result<Vec<f64>, Error>,
+    objective: impl Fn(&[f64], &mut [f64]) -> f64,
+) -> Result<(Vec<f64>, History), FitError> {
+    let last = |h: &History| h.loss.last().copied().unwrap_or(f64::INFINITY);
+    // An exact fit cannot be improved by another start.
+    let exact = partial.values().iter().map(|v| v * v).sum::<f64>() / (partial.n() * partial.n()) as f64 * 1e-20;
     let mut best: Option<(Vec<f64>, History)> = None;
     for i in 0..solver.restarts as u64 {
-        let start = factor::factor_of(&KrausMap::glorot(rank, model.q, model.p, model.seed.wrapping_add(i))?);
         let mut recorder = Recorder::new("lbfgs", solver.stopping);
-        recorder.history.note("depth 1: masked factorisation M ~ W W^T");
+        recorder.history.note(note);
         let mut session = Session { validation: None, watch: None };
-        let objective = |w: &[f64], g: &mut [f64]| factor::loss_gradient(partial, rank, w, g);
         let limits = (solver.stopping, solver.memory);
-        let start = start.into_raw_vec_and_offset().0;
-        let found = descend::<f64>(start, limits, &mut recorder, &mut session, |_| None, objective)?;
-        let last = |h: &History| h.loss.last().copied().unwrap_or(f64::INFINITY);
+        let found = descend::<f64>(start(i)?, limits, &mut recorder, &mut session, |_| None, &objective)?;
         if best.as_ref().is_none_or(|(_, h)| last(&recorder.history) < last(h)) {
             best = Some((found, recorder.history));
         }
-        // An exact fit cannot be improved by another start.
-        let exact = partial.values().iter().map(|v| v * v).sum::<f64>() / (n * n) as f64 * 1e-20;
         if best.as_ref().is_some_and(|(_, h)| last(h) <= exact) {
             break;
         }
     }
     // `check` refuses zero restarts.
-    let (w, history) = best.ok_or(FitError::Input(Error::RankZero))?;
-    let w = ArrayView2::from_shape((n, rank), &w).expect("n r parameters were minimised");
-    let map = KrausMap::new(factor::operators_of(w, model.p, model.q))?;
-    finish(partial, model, matmul(w, w.t()), map.into(), history)
+    best.ok_or(FitError::Input(Error::RankZero))
 }
 
 /// Completes with any solver on matrix units, in its precision: minibatches of blocks with Adam, say.

@@ -88,6 +88,35 @@ fn units_path_is_the_same_model() {
 }
 
 #[test]
+fn two_maps_on_single_entries_are_the_same_model() {
+    let truth = low_rank(12, 2, 4);
+    let mask = holes(12, 1, 0.2, 5);
+    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let params = CompletionParams { hidden: vec![3], ..CompletionParams::single(12, 1, 2) };
+    let solver = |most| LbfgsParams { stopping: kraus::Stopping::after(most), ..LbfgsParams::default() };
+    // One step from one start: the structured gradient is the one of matrix units up to the scale of the loss.
+    let step = |done: &kraus::completion::Completion| {
+        let start = kraus::Stack::<f64>::glorot(&params.architecture(), params.seed).unwrap();
+        let moved = |l: usize| (&done.model.layers[l].ops() - &start.layers[l].ops()).into_raw_vec_and_offset().0;
+        [moved(0), moved(1)].concat()
+    };
+    let (a, b) = (
+        step(&complete(&partial, &params, &solver(1)).unwrap()),
+        step(&complete_with::<f64>(&partial, &params, &solver(1).check().unwrap()).unwrap()),
+    );
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let cosine = dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt();
+    assert!((cosine - 1.0).abs() < 1e-12, "{cosine}");
+    // The prediction has rank r min(r, h): two here, as the truth, so the seen entries determine the others.
+    let done = complete(&partial, &CompletionParams { hidden: vec![1], ..params }, &solver(2000)).unwrap();
+    let error = error_on_missing(&truth, &done.matrix, &mask);
+    assert!(error < 1e-5, "{error:e}");
+    let pairs: Vec<_> = (0..144).map(|k| (k / 12, k % 12)).collect();
+    let again = assemble(done.model.apply_units(&pairs).unwrap().view(), 12, &pairs);
+    assert!((&again - &done.prediction).iter().all(|e| e.abs() < 1e-12), "the stack predicts what was returned");
+}
+
+#[test]
 fn a_row_nobody_saw_stays_where_it_started() {
     let truth = low_rank(12, 2, 3);
     let mut mask = Array2::ones((12, 12));
