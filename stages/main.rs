@@ -7,6 +7,7 @@ mod cli;
 mod complete;
 mod covariances;
 mod defaults;
+mod device;
 mod evaluate;
 mod fetch;
 mod files;

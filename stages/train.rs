@@ -4,10 +4,11 @@
 //! determine the map and 2 rank <= p + 1, refined by L-BFGS where that does not fit the data already; L-BFGS from random
 //! starts elsewhere. Ranks are compared on the validation set; the test set is only reported on, against Y without noise.
 
+use crate::device;
 use crate::files::{input_with, read_json};
 use crate::rows::{row, write_rows};
 use anyhow::{Context as _, Result};
-use kraus::backend::{self, Choice, Job, Trial};
+use kraus::backend::{Job, Trial};
 use kraus::closed_form::aligned;
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{
@@ -148,21 +149,15 @@ impl Stage for Train {
         Ok(())
     }
 
-    /// Numbers of the GPU differ in their last digits, so they have keys of their own; those of processors have none.
     fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
-        let gpu = p.solver == How::Adam && choice(env) != Choice::Cpu && backend::probe().is_ok();
-        Ok(gpu.then(|| ("backend".to_string(), "cuda".to_string())).into_iter().collect())
+        Ok(if p.solver == How::Adam { device::externals(env) } else { BTreeMap::new() })
     }
 
     fn run(&self, params: &Params, ctx: &Context) -> StageResult {
         let recipe: Recipe = read_json(input_with(ctx, "task.json")?.path("task.json")?)?;
         let mut lines = Vec::new();
         match params.solver {
-            How::Adam => {
-                for rank in params.rank.list() {
-                    lines.extend(adam(params, &recipe, rank, ctx)?);
-                }
-            }
+            How::Adam => lines = adam(params, &recipe, ctx)?,
             How::Exact => exact(params, &recipe, ctx, &mut lines)?,
         }
         Ok(write_rows(ctx, &lines.iter().map(row).collect::<Result<Vec<_>>>()?)?)
@@ -202,49 +197,51 @@ fn line<'a>(
     })
 }
 
-/// The last epoch, as the paper reports it, and the epoch that is best on the validation set.
-fn adam<'a>(p: &'a Params, recipe: &Recipe, rank: usize, ctx: &Context) -> Result<Vec<Line<'a>>> {
+/// The last epoch, as the paper reports it, and the epoch that is best on the validation set. All ranks are one job.
+fn adam<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context) -> Result<Vec<Line<'a>>> {
     let train: Samples<f32> = recipe.samples(Split::Train, 0..p.l);
     let held: Samples<f32> = recipe.samples(Split::Validation, 0..p.validation.min(p.l));
     let problem = Problem::matrices(train.x.view(), train.y.view())?;
-    let last = adam_run(p, ctx, &problem, rank, p.epochs, Some(&held))?;
-    let losses = &last.history.loss;
-    let (model, n) = (wide(&last.model)?, losses.len());
-    let mut lines = vec![line(p, recipe, rank, "adam, last epoch", &model, losses[n - 1], n, String::new())?];
-    let epoch = last.history.best().unwrap_or(n);
+    let held = Problem::matrices(held.x.view(), held.y.view())?;
+    let ranks = p.rank.list();
+    let whole = ranks.iter().map(|&rank| (rank, p.epochs)).collect::<Vec<_>>();
+    let last = adam_run(p, ctx, &problem, &whole, Some(&held))?;
+    let best_epoch = |fit: &Fit<f32>| fit.history.best().unwrap_or(fit.history.loss.len());
     // Training is deterministic, so the model of the best epoch is the last one of a run that stops there.
-    let best = if epoch == n { model } else { wide(&adam_run(p, ctx, &problem, rank, epoch, None)?.model)? };
-    lines.push(line(p, recipe, rank, "adam, best epoch", &best, losses[epoch - 1], epoch, String::new())?);
+    let shorter = ranks.iter().zip(&last).map(|(&rank, fit)| (rank, best_epoch(fit)));
+    let shorter = shorter.filter(|(_, epoch)| *epoch < p.epochs).collect::<Vec<_>>();
+    let mut again = adam_run(p, ctx, &problem, &shorter, None)?.into_iter();
+    let mut lines = Vec::new();
+    for (&rank, fit) in ranks.iter().zip(&last) {
+        let (losses, model, epoch) = (&fit.history.loss, wide(&fit.model)?, best_epoch(fit));
+        let n = losses.len();
+        lines.push(line(p, recipe, rank, "adam, last epoch", &model, losses[n - 1], n, String::new())?);
+        let best = match epoch < p.epochs {
+            true => wide(&again.next().context("the backend returned too few models")?.model)?,
+            false => model,
+        };
+        lines.push(line(p, recipe, rank, "adam, best epoch", &best, losses[epoch - 1], epoch, String::new())?);
+    }
     Ok(lines)
 }
 
+/// Models of these ranks, each trained for so many epochs.
 fn adam_run(
     p: &Params,
     ctx: &Context,
     problem: &Problem<'_, f32>,
-    rank: usize,
-    epochs: usize,
-    held: Option<&Samples<f32>>,
-) -> Result<Fit<f32>> {
-    let (stopping, batch, rate, seed) = (Stopping::after(epochs), p.batch, p.learning_rate, ctx.seed());
-    let solver = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
-    let validation = held.map(|s| Problem::matrices(s.x.view(), s.y.view())).transpose()?;
-    let trial = Trial { adam: solver, start: Start::single(problem.p(), problem.q(), rank, seed) };
-    let job = Job { problem, validation: validation.as_ref(), trials: vec![trial] };
-    let done = backend::train(choice(ctx.env()), &job, &mut |_, now| show(ctx, now))?;
-    if let Some(why) = done.fell_back.filter(|_| cfg!(feature = "cuda")) {
-        ctx.log(&format!("trained on the processor: {why}"));
-    }
-    anyhow::ensure!(!ctx.cancelled(), "cancelled");
-    done.fits.into_iter().next().context("the backend returned no model")?.map_err(Into::into)
-}
-
-fn choice(env: &Environment) -> Choice {
-    match env.backend.as_str() {
-        "cpu" => Choice::Cpu,
-        "cuda" => Choice::Cuda,
-        _ => Choice::Auto,
-    }
+    models: &[(usize, usize)],
+    validation: Option<&Problem<'_, f32>>,
+) -> Result<Vec<Fit<f32>>> {
+    let (batch, rate, seed) = (p.batch, p.learning_rate, ctx.seed());
+    let trial = |&(rank, epochs): &(usize, usize)| {
+        let stopping = Stopping::after(epochs);
+        let adam = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
+        Ok(Trial { adam, start: Start::single(problem.p(), problem.q(), rank, seed) })
+    };
+    let job = Job { problem, validation, trials: models.iter().map(trial).collect::<Result<_>>()?, tf32: false };
+    let fits = device::train(ctx, job, &mut |_, now| show(ctx, now))?;
+    fits.into_iter().map(|fit| fit.map_err(Into::into)).collect()
 }
 
 /// Shows a fit's progress; stops it when the user asked for it.

@@ -29,6 +29,8 @@ pub struct Job<'j, T> {
     pub validation: Option<&'j Problem<'j, T>>,
     /// The models.
     pub trials: Vec<Trial<T>>,
+    /// On a GPU, f32 products may round their factors to TF32: faster, three digits. The processor never does.
+    pub tf32: bool,
 }
 
 /// Told after each epoch of each trial: its index, and how far it is.
@@ -124,6 +126,18 @@ pub fn probe() -> Result<Gpu, Unavailable> {
     Err(Unavailable::NotBuilt)
 }
 
+/// Trains the cases of the self-test on the GPU and on the processor and tells, line by line, how far they are apart and
+/// how long a step takes. Whether all is well, or why there is no GPU.
+pub fn selftest(tell: &mut dyn FnMut(String)) -> Result<bool, BackendError> {
+    #[cfg(feature = "cuda")]
+    return crate::cuda::selftest::selftest(tell);
+    #[cfg(not(feature = "cuda"))]
+    {
+        let _ = tell;
+        Err(Unavailable::NotBuilt.into())
+    }
+}
+
 /// The processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cpu;
@@ -196,7 +210,7 @@ trainable!(f32, f64);
 /// let problem = Problem::matrices(x.view(), y.view()).unwrap();
 /// let adam = AdamParams { stopping: Stopping::after(5), ..Default::default() }.check().unwrap();
 /// let trial = |rank| Trial { adam: adam.clone(), start: Start::single(3, 1, rank, 7) };
-/// let job = Job { problem: &problem, validation: None, trials: vec![trial(1), trial(2)] };
+/// let job = Job { problem: &problem, validation: None, trials: vec![trial(1), trial(2)], tf32: false };
 /// let done = train(Choice::Cpu, &job, &mut |_, _| Flow::Continue).unwrap();
 /// assert_eq!((done.backend.as_str(), done.fits.len()), ("cpu", 2));
 /// assert_eq!(done.fits[1].as_ref().unwrap().model.layers[0].rank(), 2);

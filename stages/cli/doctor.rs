@@ -16,14 +16,19 @@ use std::time::Duration;
   repro doctor
   repro doctor --offline     ask nothing of the network
   repro doctor --json        for a bug report
+  repro doctor --gpu-selftest   train on the GPU and compare with the processor; please send us what it prints
 
-Exit code 1 if something that every run needs is broken; a missing GPU or network is only a note.")]
+Exit code 1 if something that every run needs is broken; a missing GPU or network is only a note. With --gpu-selftest: 1 if
+the GPU trains wrongly, 2 if there is none.")]
 pub struct Args {
     #[command(flatten)]
     surroundings: Surroundings,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Train small models on the GPU and on the processor, compare them, and time steps; nothing else is checked
+    #[arg(long, conflicts_with = "json")]
+    gpu_selftest: bool,
 }
 
 /// How a check came out.
@@ -51,6 +56,9 @@ fn check(name: impl Into<String>, state: State, detail: impl Into<String>) -> Ch
 
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
+    if args.gpu_selftest {
+        return gpu_selftest();
+    }
     let mut checks = vec![program(), cores(), memory()];
     let folder = project::find(dir).ok();
     checks.extend(place(folder.as_deref()));
@@ -139,6 +147,15 @@ fn cuda() -> Check {
             check("cuda", State::Ok, format!("{}, sm_{major}{minor}, {}", gpu.name, size(gpu.memory)))
         }
         Err(why) => check("cuda", State::Note, format!("{why}; training uses the processor")),
+    }
+}
+
+/// The same cases as the tests on a driver that is none, on the real one.
+fn gpu_selftest() -> anyhow::Result<u8> {
+    output(&format!("{}\n", program().detail));
+    match kraus::backend::selftest(&mut |line| output(&format!("{line}\n"))) {
+        Ok(well) => Ok(u8::from(!well)),
+        Err(why) => anyhow::bail!("--gpu-selftest: {why}"),
     }
 }
 

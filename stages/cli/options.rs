@@ -40,6 +40,9 @@ pub struct Surroundings {
     /// Where training runs: `cuda` fails loudly without a usable GPU, `auto` says why it fell back
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
+    /// On a GPU, let products round their factors to TF32: faster, three digits
+    #[arg(long)]
+    pub tf32: bool,
 }
 
 /// Names of backends.
@@ -55,8 +58,9 @@ pub enum Backend {
 }
 
 impl Surroundings {
-    /// Refuses `--backend cuda` where nothing could run on it.
+    /// Refuses `--backend cuda` where nothing could run on it, and `--tf32` where nothing may.
     pub fn check(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(!self.tf32 || self.backend != Backend::Cpu, "--tf32 is for GPUs: leave out --backend cpu");
         if self.backend == Backend::Cuda
             && let Err(why) = kraus::backend::probe()
         {
@@ -66,7 +70,7 @@ impl Surroundings {
     }
 
     /// One line that says why `auto` trains on the processor. Nothing where a GPU was not to be expected: the program was
-    /// built without that.
+    /// built without it.
     pub fn fallback(&self) -> Option<String> {
         if self.backend != Backend::Auto || !cfg!(feature = "cuda") {
             return None;
@@ -84,10 +88,12 @@ impl Surroundings {
             offline: self.offline,
             require_real: self.require_real,
             accept_changed: self.accept_changed,
-            backend: match self.backend {
-                Backend::Auto => "auto",
-                Backend::Cpu => "cpu",
-                Backend::Cuda => "cuda",
+            backend: match (self.backend, self.tf32) {
+                (Backend::Auto, false) => "auto",
+                (Backend::Auto, true) => "auto-tf32",
+                (Backend::Cpu, _) => "cpu",
+                (Backend::Cuda, false) => "cuda",
+                (Backend::Cuda, true) => "cuda-tf32",
             }
             .into(),
             ..Environment::default()

@@ -89,11 +89,12 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         anyhow::ensure!(force == Force::No, "--force runs here only: leave out --on slurm");
         return super::cluster::start(dir, &args.view, options, &args.slurm, args.detach);
     }
+    let trains = project.plan.stages.iter().any(|stage| stage.kind.name() == "train");
     let engine = project.engine()?;
     if args.dry_run {
         return dry_run(&engine, &options, start);
     }
-    if let Some(why) = args.view.surroundings.fallback() {
+    if let Some(why) = args.view.surroundings.fallback().filter(|_| trains) {
         eprintln!("{why}");
     }
     execute(&engine, options, start)

@@ -1,28 +1,36 @@
-//! cuBLAS: one handle, one product. Column-major, as there.
+//! cuBLAS: one handle, products of many matrices. Row-major, unlike there.
 //!
 //! cudarc's own handle panics when it is dropped after the device was lost; this one does not.
 
 use super::device::{Fault, Scalar};
 use crate::backend::BackendError;
 use cudarc::cublas::{result, sys};
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::CudaStream;
 use std::sync::Arc;
 
-/// A handle on a stream, in full precision: no TF32.
+/// A handle on a stream, in full precision unless TF32 is asked for.
 pub(super) struct Blas {
     handle: sys::cublasHandle_t,
     stream: Arc<CudaStream>,
 }
 
-/// A matrix, or many at a fixed distance.
-pub(super) struct Operand<'a, T> {
-    pub data: &'a CudaSlice<T>,
-    /// First element.
-    pub at: usize,
-    /// From one column to the next.
+/// A matrix, or many at a fixed distance. Rows lie one after the other.
+pub(super) struct Strided {
+    /// Address of the first element.
+    pub at: u64,
+    /// From one row to the next.
     pub ld: usize,
-    /// From one matrix to the next; 0 repeats one.
+    /// From one matrix to the next.
     pub stride: usize,
+    pub transposed: bool,
+}
+
+/// Matrices anywhere, by a list of their addresses that is in the device's memory.
+pub(super) struct Listed {
+    /// Address of the list.
+    pub at: u64,
+    /// From one row to the next.
+    pub ld: usize,
     pub transposed: bool,
 }
 
@@ -33,60 +41,98 @@ fn failed(doing: &'static str) -> impl Fn(result::CublasError) -> Fault {
     }
 }
 
+fn op(transposed: bool) -> sys::cublasOperation_t {
+    if transposed { sys::cublasOperation_t::CUBLAS_OP_T } else { sys::cublasOperation_t::CUBLAS_OP_N }
+}
+
 impl Blas {
-    pub fn new(stream: Arc<CudaStream>) -> Result<Self, Fault> {
+    pub fn new(stream: Arc<CudaStream>, tf32: bool) -> Result<Self, Fault> {
         stream.context().bind_to_thread().map_err(super::device::failed("bind the context"))?;
         let handle = result::create_handle().map_err(failed("open cuBLAS"))?;
         // From here on a failure drops the handle.
         let blas = Self { handle, stream };
-        let mode = sys::cublasMath_t::CUBLAS_PEDANTIC_MATH;
+        let (full, rounded) = (sys::cublasMath_t::CUBLAS_PEDANTIC_MATH, sys::cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH);
+        let mode = if tf32 { rounded } else { full };
         // SAFETY: the handle is live, and the stream outlives it: both are fields of one struct.
         unsafe {
             result::set_stream(blas.handle, blas.stream.cu_stream().cast()).map_err(failed("open cuBLAS"))?;
-            sys::cublasSetMathMode(blas.handle, mode).result().map_err(failed("switch off TF32"))?;
+            sys::cublasSetMathMode(blas.handle, mode).result().map_err(failed("set the precision"))?;
         }
         Ok(blas)
     }
 
-    /// C <- A B for `batch` matrices: C is m x n, the contraction has length k. C's matrices lie `ld` and `stride` apart.
-    pub fn product<T: Scalar>(
+    /// C <- A B, or C + A B, for `batch` matrices at fixed distances: C is m x n, the contraction has length k.
+    ///
+    /// # Safety
+    /// All matrices lie inside memory of the device that is freed on this stream.
+    pub unsafe fn product<T: Scalar>(
         &self,
         (m, n, k): (usize, usize, usize),
-        a: &Operand<'_, T>,
-        b: &Operand<'_, T>,
-        (c, at, ld, stride): (&mut CudaSlice<T>, usize, usize, usize),
+        a: Strided,
+        b: Strided,
+        (c, ld, stride): (u64, usize, usize),
+        add: bool,
         batch: usize,
     ) -> Result<(), Fault> {
-        let op = |x: &Operand<'_, T>| {
-            if x.transposed { sys::cublasOperation_t::CUBLAS_OP_T } else { sys::cublasOperation_t::CUBLAS_OP_N }
-        };
-        let (one, zero) = (T::of(1.0), T::of(0.0));
-        let (pa, _a) = a.data.device_ptr(&self.stream);
-        let (pb, _b) = b.data.device_ptr(&self.stream);
-        let (pc, _c) = c.device_ptr_mut(&self.stream);
-        let far = |base: u64, at: usize| base + (at * size_of::<T>()) as u64;
-        // SAFETY: the caller's shapes lie inside the slices (the plan sized them), which live until the stream is done;
-        // sizes fit the integers because `plan::check_models` refused those that do not.
+        let (one, before) = (T::of(1.0), T::of(if add { 1.0 } else { 0.0 }));
+        // SAFETY: the caller's. cuBLAS reads rows as columns, so that C^T = B^T A^T; sizes fit the integers because
+        // `plan::check` refused those that do not.
         let status = unsafe {
-            T::GEMM(
+            T::STRIDED(
                 self.handle,
-                op(a),
-                op(b),
-                m as i32,
+                op(b.transposed),
+                op(a.transposed),
                 n as i32,
+                m as i32,
                 k as i32,
                 &one,
-                far(pa, a.at) as *const T,
-                a.ld as i32,
-                a.stride as i64,
-                far(pb, b.at) as *const T,
+                b.at as *const T,
                 b.ld as i32,
                 b.stride as i64,
-                &zero,
-                far(pc, at) as *mut T,
+                a.at as *const T,
+                a.ld as i32,
+                a.stride as i64,
+                &before,
+                c as *mut T,
                 ld as i32,
                 stride as i64,
                 batch as i32,
+            )
+        };
+        status.result().map_err(failed("multiply"))
+    }
+
+    /// C <- A B for the first `count` matrices of three lists.
+    ///
+    /// # Safety
+    /// As for [`product`](Self::product); the lists too.
+    pub unsafe fn each<T: Scalar>(
+        &self,
+        (m, n, k): (usize, usize, usize),
+        a: Listed,
+        b: Listed,
+        (c, ld): (u64, usize),
+        count: usize,
+    ) -> Result<(), Fault> {
+        let (one, zero) = (T::of(1.0), T::of(0.0));
+        // SAFETY: as above.
+        let status = unsafe {
+            T::LISTED(
+                self.handle,
+                op(b.transposed),
+                op(a.transposed),
+                n as i32,
+                m as i32,
+                k as i32,
+                &one,
+                b.at as *const *const T,
+                b.ld as i32,
+                a.at as *const *const T,
+                a.ld as i32,
+                &zero,
+                c as *const *mut T,
+                ld as i32,
+                count as i32,
             )
         };
         status.result().map_err(failed("multiply"))

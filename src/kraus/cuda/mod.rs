@@ -2,18 +2,22 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | kernels.cu, kernels.ptx | gathering a batch, the residual, Adam; the PTX is made by regenerate.py and committed |
+//! | kernels.cu, kernels.ptx | what cuBLAS does not do; the PTX is made by regenerate.py and committed |
 //! | device.rs, blas.rs | the driver and cuBLAS, with their failures as typed errors |
-//! | plan.rs | which jobs can be done, and which models share a sweep: by rank, and by memory |
-//! | sweep.rs, step.rs | one sweep: epochs, bookkeeping; the buffers and one step |
-//! | probe.rs | is there a GPU that can do all this? |
-//!
-//! Not done here, and refused: stacks of several maps, data that are not symmetric, matrix units.
+//! | plan.rs, shape.rs | which jobs can be done, which models share a sweep, what it takes of the memory |
+//! | buffers.rs, step.rs | what a sweep keeps on the device; one step |
+//! | sweep.rs, epoch.rs | one sweep: epochs, bookkeeping; the steps of an epoch as one CUDA graph |
+//! | probe.rs, selftest.rs, cases.rs | is there a GPU that can do all this, and does it do it right? |
 
 mod blas;
+mod buffers;
+pub mod cases;
 mod device;
+mod epoch;
 mod plan;
 mod probe;
+pub mod selftest;
+mod shape;
 mod step;
 mod sweep;
 
@@ -52,22 +56,17 @@ impl<T: Scalar> Backend<T> for Cuda {
     }
 
     fn train(&self, job: &Job<'_, T>, watch: &mut Watch<'_>) -> Result<Fits<T>, BackendError> {
-        plan::check(job)?;
         let mut fits: Vec<Option<Result<Fit<T>, FitError>>> = vec![None; job.trials.len()];
         let mut models = Vec::new();
-        for (index, trial) in job.trials.iter().enumerate() {
-            let start = trial.start.clone().stack(job.problem).and_then(|stack| {
-                job.validation.map_or(Ok(()), |v| v.check_fits(&stack))?;
-                Ok(stack)
-            });
+        for (index, start) in starts(job).enumerate() {
             match start {
-                Ok(stack) => models.push(Model { index, adam: trial.adam.clone(), stack }),
+                Ok(model) => models.push(model),
                 Err(wrong) => fits[index] = Some(Err(wrong)),
             }
         }
         if !models.is_empty() {
-            plan::check_models(job, &models)?;
-            let device = Device::open::<T>().map_err(Fault::into_error)?;
+            plan::check(job, &models)?;
+            let device = Device::open::<T>(job.tf32).map_err(Fault::into_error)?;
             let free = device.free().map_err(Fault::into_error)?;
             for sweep in plan::sweeps(job, models, free) {
                 for (index, fit) in halves(&device, job, &sweep, free, watch)? {
@@ -80,6 +79,21 @@ impl<T: Scalar> Backend<T> for Cuda {
             || Err(FitError::Unsupported { solver: "cuda", why: "the trial was lost; please report this".into() });
         Ok(fits.into_iter().map(|fit| fit.unwrap_or_else(lost)).collect())
     }
+}
+
+/// The models of a job, or why one cannot start.
+fn starts<T: Scalar>(job: &Job<'_, T>) -> impl Iterator<Item = Result<Model<T>, FitError>> {
+    job.trials.iter().enumerate().map(|(index, trial)| {
+        let stack = trial.start.clone().stack(job.problem)?;
+        job.validation.map_or(Ok(()), |v| v.check_fits(&stack))?;
+        Ok(Model { index, adam: trial.adam.clone(), stack })
+    })
+}
+
+/// Bytes of the device's memory that the largest sweep of a job takes, where memory does not limit it.
+pub fn need<T: Scalar>(job: &Job<'_, T>) -> Result<u64, FitError> {
+    let models = starts(job).collect::<Result<Vec<_>, _>>()?;
+    Ok(plan::sweeps(job, models, u64::MAX).iter().map(|sweep| shape::need(job, sweep)).max().unwrap_or(0))
 }
 
 /// One sweep; in two halves if it does not fit into memory, and so on down to single models.
@@ -98,7 +112,7 @@ fn halves<T: Scalar>(
             done.extend(halves(device, job, right, free, watch)?);
             Ok(done)
         }
-        Err(Fault::Memory) => Err(BackendError::OutOfMemory { need: plan::need(job, models), free }),
+        Err(Fault::Memory) => Err(BackendError::OutOfMemory { need: shape::need(job, models), free }),
         Err(Fault::Other(error)) => Err(error),
     }
 }

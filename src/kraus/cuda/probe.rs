@@ -31,10 +31,17 @@ const DRIVER: &[&str] = &[
     "cuMemFreeAsync",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyDtoDAsync_v2",
     "cuMemsetD8Async",
     "cuStreamCreate",
     "cuStreamDestroy_v2",
     "cuStreamSynchronize",
+    "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphLaunch",
+    "cuGraphExecDestroy",
+    "cuGraphDestroy",
     "cuModuleLoadData",
     "cuModuleUnload",
     "cuModuleGetFunction",
@@ -47,6 +54,8 @@ const BLAS: &[&str] = &[
     "cublasSetMathMode",
     "cublasSgemmStridedBatched",
     "cublasDgemmStridedBatched",
+    "cublasSgemmBatched",
+    "cublasDgemmBatched",
 ];
 
 /// The first GPU, or why it cannot be used. Asks once per process.
@@ -89,7 +98,7 @@ fn ask() -> Result<Gpu, Unavailable> {
         BackendError::Unavailable(why) => why,
         other => Unavailable::Broken(other.to_string()),
     };
-    let gpu = Device::open::<f32>().and_then(|device| device.describe()).map_err(refused)?;
+    let gpu = Device::open::<f32>(false).and_then(|device| device.describe()).map_err(refused)?;
     trains::<f32>(1e-4).and_then(|()| trains::<f64>(1e-10)).map_err(refused)?;
     Ok(gpu)
 }
@@ -118,7 +127,7 @@ fn trains<T: Scalar>(tolerance: f64) -> Result<(), Fault> {
         let adam = AdamParams { stopping: Stopping::after(3), batch: 2, seed: rank as u64, ..AdamParams::default() };
         Ok(Trial { adam: adam.check().map_err(|e| wrong(e.to_string()))?, start: Start::single(3, 2, rank, 7) })
     };
-    let job = Job { problem: &problem, validation: Some(&problem), trials: vec![trial(1)?, trial(2)?] };
+    let job = Job { problem: &problem, validation: Some(&problem), trials: vec![trial(1)?, trial(2)?], tf32: false };
     let watch = &mut |_: usize, _: &crate::solver::Progress| Flow::Continue;
     let gpu = Backend::<T>::train(&Cuda::unchecked(), &job, watch).map_err(Fault::Other)?;
     let cpu = Backend::<T>::train(&Cpu, &job, watch).map_err(Fault::Other)?;

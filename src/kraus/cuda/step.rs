@@ -1,160 +1,249 @@
-//! The buffers of a sweep and one step of it: three products and three kernels.
+//! One step of a sweep: products by cuBLAS, the rest by the kernels.
 //!
-//! With X_i the inputs of a batch and A_k the operators of a model: Z_ik = A_k X_i, P_i = sum_k Z_ik A_k^T, and with
-//! D_i the (masked) error the gradient is 4 / (n q^2) sum_i D_i Z_ik, because X and D are symmetric. Z is kept as an
-//! (n q) x (r p) matrix per model, [k][j][i][a], so that the sums over k and over i are inside one product each.
+//! With X_i the inputs of a layer, W its operators stacked as (q r) x p and T_i = W X_i, the same memory read as
+//! q x (r p) gives the outputs T_i W^T and the gradient sum_i D_i^T T_i + D_i (W X_i^T), whose two terms are equal where
+//! X and D are symmetric. Errors go back through a layer as W^T (D_i W), and through Gamma. Products that have the samples
+//! as rows are one call for all models; those with one small matrix per sample go by lists of addresses. With matrix units
+//! E_ij, the first layer's output is L_i^T L_j for the columns L_i of its operators, and nothing of size p is formed.
 
-use super::blas::Operand;
-use super::device::{Device, Fault, Scalar, failed};
-use super::plan::Shape;
-use crate::problem::{Inputs, Problem};
-use cudarc::driver::{CudaSlice, LaunchConfig, PushKernelArg};
+use super::blas::{Listed, Strided};
+use super::buffers::{Buffers, Data};
+use super::device::{Block, Device, Fault, Scalar, failed};
+use super::shape::Layer;
+use cudarc::driver::{LaunchConfig, PushKernelArg};
 
 /// Threads of a block, as in kernels.cu.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 /// Blocks of a launch at most: kernels loop over what is left.
 const BLOCKS: usize = 4096;
-
-/// Resident data: inputs, targets, perhaps a mask.
-pub(super) struct Data<T> {
-    x: CudaSlice<T>,
-    y: CudaSlice<T>,
-    mask: Option<CudaSlice<T>>,
-    len: usize,
-}
-
-impl<T: Scalar> Data<T> {
-    pub fn new(device: &Device, problem: &Problem<'_, T>) -> Result<Self, Fault> {
-        let x = match problem.inputs() {
-            Inputs::Matrices(x) => device.upload(x.as_slice())?,
-            // `plan::check` has refused them.
-            Inputs::Units { .. } => device.zeros(1)?,
-        };
-        let y = device.upload(problem.targets_slice())?;
-        let mask = problem.mask_slice().map(|m| device.upload(m)).transpose()?;
-        Ok(Self { x, y, mask, len: problem.len() })
-    }
-}
 
 /// Which samples a step sees.
 pub(super) struct Batch<'a, T> {
     pub data: &'a Data<T>,
-    pub order: &'a CudaSlice<i32>,
+    pub order: &'a Block<i32>,
     /// Orders in it: 1 is shared by all models.
     pub orders: usize,
     pub start: usize,
     pub n: usize,
 }
 
-/// Everything a sweep keeps on the device besides the data.
-pub(super) struct Buffers<T> {
-    shape: Shape,
-    pub w: CudaSlice<T>,
-    first: CudaSlice<T>,
-    second: CudaSlice<T>,
-    gradient: CudaSlice<T>,
-    x: CudaSlice<T>,
-    z: CudaSlice<T>,
-    error: CudaSlice<T>,
-    /// Per model, the sum of squared errors since it was cleared.
-    sums: CudaSlice<f64>,
-    /// Per model: beta1, beta2, epsilon.
-    settings: CudaSlice<T>,
-    /// Per step and model: the corrected rate.
-    rates: CudaSlice<T>,
+impl<T> Batch<'_, T> {
+    /// From one model's order to the next one's.
+    fn stride(&self) -> i32 {
+        if self.orders == 1 { 0 } else { self.data.len as i32 }
+    }
+}
+
+fn blocks(across: usize, rows: usize) -> LaunchConfig {
+    LaunchConfig { grid_dim: (across as u32, rows as u32, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
+}
+
+/// One block per matrix of n rows, with as many threads as find work in a round of rotations.
+fn matrices(n: usize, across: usize, rows: usize) -> LaunchConfig {
+    let threads = (n * n / 2).next_power_of_two().clamp(32, THREADS as usize) as u32;
+    LaunchConfig { block_dim: (threads, 1, 1), ..blocks(across, rows) }
 }
 
 fn grid(elements: usize, rows: usize) -> LaunchConfig {
-    let blocks = elements.div_ceil(THREADS as usize).clamp(1, BLOCKS);
-    LaunchConfig { grid_dim: (blocks as u32, rows as u32, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
+    blocks(elements.div_ceil(THREADS as usize).clamp(1, BLOCKS), rows)
+}
+
+/// Launches a kernel with arguments; says which failed.
+macro_rules! launch {
+    ($device:expr, $kernel:ident, $config:expr, $($argument:expr),+) => {{
+        let mut launch = $device.stream.launch_builder(&$device.kernels.$kernel);
+        $(launch.arg(&$argument);)+
+        // SAFETY: the arguments are those of the kernel of this name in kernels.cu, in its order; addresses are those of
+        // blocks that `shape::Sizes` made large enough.
+        unsafe { launch.launch($config) }.map_err(failed(stringify!($kernel)))?;
+    }};
 }
 
 impl<T: Scalar> Buffers<T> {
-    pub fn new(device: &Device, shape: Shape, steps: usize, w: &[T], settings: &[T]) -> Result<Self, Fault> {
-        let Shape { p, q, n, models, orders, .. } = shape;
-        let size = shape.size();
-        Ok(Self {
-            shape,
-            w: device.upload(w)?,
-            first: device.zeros(models * size)?,
-            second: device.zeros(models * size)?,
-            gradient: device.zeros(models * size)?,
-            x: device.zeros(orders * p * p * n)?,
-            z: device.zeros(models * size * n)?,
-            error: device.zeros(models * n * q * q)?,
-            sums: device.zeros(models)?,
-            settings: device.upload(settings)?,
-            rates: device.zeros(steps * models)?,
-        })
-    }
-
-    /// The rates of all steps of an epoch, models innermost.
-    pub fn set_rates(&mut self, device: &Device, rates: &[T]) -> Result<(), Fault> {
-        device.update(rates, &mut self.rates)
-    }
-
-    pub fn clear_sums(&mut self, device: &Device) -> Result<(), Fault> {
-        device.stream.memset_zeros(&mut self.sums).map_err(failed("clear the sums"))
-    }
-
-    pub fn sums(&self, device: &Device) -> Result<Vec<f64>, Fault> {
-        device.download(&self.sums, 0..self.shape.models)
-    }
-
     /// Outputs minus targets of a batch; adds their squares to the sums.
     pub fn forward(&mut self, device: &Device, batch: &Batch<'_, T>) -> Result<(), Fault> {
-        let Shape { p, q, rank, models, .. } = self.shape;
-        let &Batch { data, order, orders, start, n } = batch;
-        let (size, stream) = (self.shape.size(), &device.stream);
-        let (length, first, n_, p_, q_) = (data.len as i32, start as i32, n as i32, p as i32, q as i32);
-        let mut launch = stream.launch_builder(&device.gather);
-        launch.arg(&data.x).arg(order).arg(&mut self.x).arg(&length).arg(&first).arg(&n_).arg(&p_);
-        // SAFETY: the arguments are those of `gather` in kernels.cu, and x has room for `orders` batches of n inputs.
-        unsafe { launch.launch(grid(p * p * n, orders)) }.map_err(failed("gather"))?;
-
-        // Z_k = A_k [X_1 .. X_n], all models at once where they see the same samples.
-        let (calls, batches) = if orders == 1 { (1, models * rank) } else { (models, rank) };
-        for call in 0..calls {
-            let a = Operand { data: &self.w, at: call * size, ld: q, stride: p * q, transposed: false };
-            let x = Operand { data: &self.x, at: call * p * p * n, ld: p, stride: 0, transposed: false };
-            let z = (&mut self.z, call * size * n, q, p * q * n);
-            device.blas.product((q, p * n, p), &a, &x, z, batches)?;
+        let (n, models, room) = (batch.n, self.shape.models, self.shape.n);
+        let (start, stride, n_, room_) = (batch.start as i32, batch.stride(), n as i32, room as i32);
+        for index in 0..self.shape.layers.len() {
+            if index == 0 && self.shape.units {
+                self.forward_units(device, batch)?;
+            } else {
+                self.forward_layer(device, batch, index)?;
+            }
+            if let Some(eps) = self.shape.gamma.filter(|_| index + 1 < self.stages.len()) {
+                let (stage, q, eps) = (&self.stages[index], self.shape.layers[index].q as i32, T::of(eps));
+                let (y, u, v, s) = (stage.out.at, stage.left.at, stage.right.at, stage.values.at);
+                let (kinds, order) = (batch.data.symmetric.at, batch.order.at);
+                launch!(
+                    device,
+                    clamp,
+                    matrices(q as usize, n, models),
+                    y,
+                    u,
+                    v,
+                    s,
+                    kinds,
+                    order,
+                    stride,
+                    start,
+                    room_,
+                    q,
+                    eps
+                );
+            }
         }
-        // P = Z A^T.
-        let z = Operand { data: &self.z, at: 0, ld: n * q, stride: size * n, transposed: false };
-        let a = Operand { data: &self.w, at: 0, ld: q, stride: size, transposed: true };
-        device.blas.product((n * q, q, rank * p), &z, &a, (&mut self.error, 0, n * q, n * q * q), models)?;
-
-        let stride = if orders == 1 { 0 } else { length };
-        let none = 0u64;
-        let mut launch = stream.launch_builder(&device.residual);
-        launch.arg(&mut self.error).arg(&data.y);
-        match &data.mask {
-            Some(mask) => launch.arg(mask),
-            None => launch.arg(&none),
-        };
-        launch.arg(order).arg(&mut self.sums).arg(&stride).arg(&first).arg(&n_).arg(&q_);
-        let config = LaunchConfig { grid_dim: (models as u32, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: the arguments are those of `residual`, one block of THREADS threads per model; a null mask means none.
-        unsafe { launch.launch(config) }.map_err(failed("residual"))?;
+        let (error, y, sums) = (self.errors(self.stages.len() - 1), batch.data.y.at, self.sums.at);
+        let (mask, order) = (batch.data.mask.as_ref().map_or(0, |m| m.at), batch.order.at);
+        let size = (self.shape.q() * self.shape.q()) as i32;
+        let config = blocks(self.shape.slots(), models);
+        launch!(device, residual, config, error, y, mask, sums, order, stride, start, n_, room_, size);
         Ok(())
+    }
+
+    fn forward_layer(&mut self, device: &Device, batch: &Batch<'_, T>, index: usize) -> Result<(), Fault> {
+        let (n, models, room, total) = (batch.n, self.shape.models, self.shape.n, self.shape.total());
+        let Layer { p, q, r, at } = self.shape.layers[index];
+        let stage = &self.stages[index];
+        if index == 0 {
+            let (from, order, x) = (batch.data.x.at, batch.order.at, self.x.at);
+            let (length, start, n_, room_) = (batch.data.len as i32, batch.start as i32, n as i32, room as i32);
+            let size = (p * p) as i32;
+            launch!(device, gather, grid(n * p * p, batch.orders), from, order, x, length, start, n_, room_, size);
+        }
+        let input = if batch.orders == 1 { stage.lists.shared } else { stage.lists.own };
+        let w = Listed { at: stage.lists.w, ld: p, transposed: false };
+        let x = Listed { at: input, ld: p, transposed: false };
+        let t = Strided { at: stage.t.at, ld: r * p, stride: room * q * r * p, transposed: false };
+        let wt = Strided { at: self.w.at + bytes::<T>(at), ld: r * p, stride: total, transposed: true };
+        // SAFETY: `shape::Sizes` made the buffers large enough for `room` samples, and n is not larger.
+        unsafe {
+            device.blas.each::<T>((q * r, p, p), w, x, (stage.lists.t, p), n * models)?;
+            device.blas.product::<T>((n * q, q, r * p), t, wt, (stage.out.at, q, room * q * q), false, models)
+        }
+    }
+
+    fn forward_units(&mut self, device: &Device, batch: &Batch<'_, T>) -> Result<(), Fault> {
+        let (n, models, layer, lists) = (batch.n, self.shape.models, self.shape.layers[0], self.units);
+        let Layer { p, q, r, .. } = layer;
+        let (w, left, right) = (self.w.at, self.columns[0].at, self.columns[1].at);
+        let (units, order) = (batch.data.units.at, batch.order.at);
+        let (stride, start, n_, room) = (batch.stride(), batch.start as i32, n as i32, self.shape.n as i32);
+        let (total, p_, r_, q_) = (self.shape.total() as i32, p as i32, r as i32, q as i32);
+        let config = grid(n * r * q, models);
+        launch!(device, columns, config, w, left, right, units, order, stride, start, n_, room, total, p_, r_, q_);
+        let left = Listed { at: lists.columns[0], ld: q, transposed: true };
+        let right = Listed { at: lists.columns[1], ld: q, transposed: false };
+        // SAFETY: as in `forward_layer`.
+        unsafe { device.blas.each::<T>((q, q, r), left, right, (lists.out, q), n * models) }
     }
 
     /// The gradient of the batch that `forward` saw, and one step of Adam.
-    pub fn backward(&mut self, device: &Device, n: usize, step: usize) -> Result<(), Fault> {
-        let Shape { p, q, rank, models, .. } = self.shape;
-        let size = self.shape.size();
-        let d = Operand { data: &self.error, at: 0, ld: n * q, stride: n * q * q, transposed: true };
-        let z = Operand { data: &self.z, at: 0, ld: n * q, stride: size * n, transposed: false };
-        device.blas.product((q, rank * p, n * q), &d, &z, (&mut self.gradient, 0, q, size), models)?;
-
-        let (scale, size_) = (T::of(4.0 / (n * q * q) as f64), size as i32);
-        let rates = self.rates.slice(step * models..(step + 1) * models);
-        let mut launch = device.stream.launch_builder(&device.adam);
-        launch.arg(&mut self.w).arg(&mut self.first).arg(&mut self.second).arg(&self.gradient);
-        launch.arg(&self.settings).arg(&rates).arg(&scale).arg(&size_);
-        // SAFETY: the arguments are those of `adam`, each buffer has `size` entries for each of the models.
-        unsafe { launch.launch(grid(size, models)) }.map_err(failed("adam"))?;
+    pub fn backward(&mut self, device: &Device, batch: &Batch<'_, T>, step: usize) -> Result<(), Fault> {
+        let (n, models, total) = (batch.n, self.shape.models, self.shape.total());
+        for index in (0..self.shape.layers.len()).rev() {
+            if index == 0 && self.shape.units {
+                self.backward_units(device, batch)?;
+            } else {
+                self.gradient(device, batch, index)?;
+            }
+            if index > 0 {
+                self.back_through(device, batch, index)?;
+            }
+        }
+        let factor = if self.shape.symmetric { 4.0 } else { 2.0 };
+        let scale = T::of(factor / (n * self.shape.q() * self.shape.q()) as f64);
+        let (w, first, second, gradient) = (self.w.at, self.first.at, self.second.at, self.gradient.at);
+        let (settings, rates, size) = (self.settings.at, self.rates.at + bytes::<T>(step * models), total as i32);
+        launch!(device, adam, grid(total, models), w, first, second, gradient, settings, rates, scale, size);
         Ok(())
     }
+
+    /// sum_i D_i^T T_i, and D_i W X_i^T where that is not the same.
+    fn gradient(&mut self, device: &Device, batch: &Batch<'_, T>, index: usize) -> Result<(), Fault> {
+        let (n, models, room, total) = (batch.n, self.shape.models, self.shape.n, self.shape.total());
+        let Layer { p, q, r, at } = self.shape.layers[index];
+        let (lists, error) = (self.stages[index].lists, self.errors(index));
+        let to = (self.gradient.at + bytes::<T>(at), r * p, total);
+        let shape = (q, r * p, n * q);
+        let error_of = |at: u64| Strided { at, ld: q, stride: room * q * q, transposed: true };
+        let t_of = |at: u64| Strided { at, ld: r * p, stride: room * q * r * p, transposed: false };
+        // SAFETY: as in `forward_layer`.
+        unsafe { device.blas.product::<T>(shape, error_of(error), t_of(self.stages[index].t.at), to, false, models)? };
+        if self.shape.symmetric {
+            return Ok(());
+        }
+        let (flipped, n_, room_, q_) = (self.scratch.at, n as i32, room as i32, q as i32);
+        launch!(device, flip, grid(n * q * q, models), error, flipped, n_, room_, q_);
+        let w = Listed { at: lists.w, ld: p, transposed: false };
+        let x = Listed { at: if batch.orders == 1 { lists.shared } else { lists.own }, ld: p, transposed: true };
+        // SAFETY: as in `forward_layer`.
+        unsafe {
+            device.blas.each::<T>((q * r, p, p), w, x, (lists.u, p), n * models)?;
+            device.blas.product::<T>(shape, error_of(flipped), t_of(self.u.at), to, true, models)
+        }
+    }
+
+    /// W^T (D_i W), the errors of the layer before, and through Gamma.
+    fn back_through(&mut self, device: &Device, batch: &Batch<'_, T>, index: usize) -> Result<(), Fault> {
+        let (n, models, room, total) = (batch.n, self.shape.models, self.shape.n, self.shape.total());
+        let Layer { p, q, r, at } = self.shape.layers[index];
+        let lists = self.stages[index].lists;
+        let d = Strided { at: self.errors(index), ld: q, stride: room * q * q, transposed: false };
+        let w = Strided { at: self.w.at + bytes::<T>(at), ld: r * p, stride: total, transposed: false };
+        let wt = Listed { at: lists.w, ld: p, transposed: true };
+        let u = Listed { at: lists.u, ld: p, transposed: false };
+        // SAFETY: as in `forward_layer`.
+        unsafe {
+            device.blas.product::<T>((n * q, r * p, q), d, w, (self.u.at, r * p, room * q * r * p), false, models)?;
+            device.blas.each::<T>((p, p, q * r), wt, u, (lists.before, p), n * models)?;
+        }
+        let Some(eps) = self.shape.gamma else { return Ok(()) };
+        let (stage, g, work) = (&self.stages[index - 1], self.errors(index - 1), self.scratch.at);
+        let (u, v, s) = (stage.left.at, stage.right.at, stage.values.at);
+        let (kinds, order) = (batch.data.symmetric.at, batch.order.at);
+        let (stride, start, room, p, eps) = (batch.stride(), batch.start as i32, room as i32, p as i32, T::of(eps));
+        launch!(
+            device,
+            unclamp,
+            matrices(p as usize, n, models),
+            g,
+            u,
+            v,
+            s,
+            work,
+            kinds,
+            order,
+            stride,
+            start,
+            room,
+            p,
+            eps
+        );
+        Ok(())
+    }
+
+    /// L_i gets L_j D^T and L_j gets L_i D; then each parameter collects its own.
+    fn backward_units(&mut self, device: &Device, batch: &Batch<'_, T>) -> Result<(), Fault> {
+        let (n, models, layer, lists) = (batch.n, self.shape.models, self.shape.layers[0], self.units);
+        let Layer { p, q, r, .. } = layer;
+        let column = |c: usize| Listed { at: lists.columns[c], ld: q, transposed: false };
+        let error = |transposed: bool| Listed { at: lists.delta, ld: q, transposed };
+        // SAFETY: as in `forward_layer`.
+        unsafe {
+            device.blas.each::<T>((r, q, q), column(1), error(true), (lists.columns[2], q), n * models)?;
+            device.blas.each::<T>((r, q, q), column(0), error(false), (lists.columns[3], q), n * models)?;
+        }
+        let (g, left, right) = (self.gradient.at, self.columns[2].at, self.columns[3].at);
+        let (units, order) = (batch.data.units.at, batch.order.at);
+        let (stride, start, n_, room) = (batch.stride(), batch.start as i32, n as i32, self.shape.n as i32);
+        let (total, p_, r_, q_) = (self.shape.total() as i32, p as i32, r as i32, q as i32);
+        let config = grid(q * r * p, models);
+        launch!(device, scatter, config, g, left, right, units, order, stride, start, n_, room, total, p_, r_, q_);
+        Ok(())
+    }
+}
+
+/// Bytes of so many scalars.
+fn bytes<T>(scalars: usize) -> u64 {
+    (scalars * size_of::<T>()) as u64
 }

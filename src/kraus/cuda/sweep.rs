@@ -1,9 +1,11 @@
 //! One sweep: models of one dataset taken through the same epochs. What each of them does equals [`Adam`]'s own loop.
 
 use super::Done;
-use super::device::{Device, Fault, Scalar};
-use super::plan::Shape;
-use super::step::{Batch, Buffers, Data};
+use super::buffers::{Buffers, Data};
+use super::device::{Block, Device, Fault, Scalar};
+use super::epoch::Epoch;
+use super::shape::{Layer, Shape};
+use super::step::Batch;
 use crate::adam::Adam;
 use crate::backend::{Job, Watch};
 use crate::error::FitError;
@@ -21,10 +23,6 @@ pub(super) struct Model<T> {
 }
 
 impl<T: Scalar> Model<T> {
-    pub fn rank(&self) -> usize {
-        self.stack.layers[0].rank() // stacks have at least one layer
-    }
-
     pub fn batch(&self) -> usize {
         self.adam.params().batch
     }
@@ -33,8 +31,8 @@ impl<T: Scalar> Model<T> {
 /// The state of a model while the sweep runs.
 struct Running<T> {
     recorder: Recorder,
-    /// The least monitored loss, its epoch, its parameters, where `keep_best` asks for them.
-    best: (f64, usize, Vec<T>),
+    /// The least monitored loss and its epoch, where `keep_best` asks for them; the device keeps its parameters.
+    best: (f64, usize),
     /// Set when it has ended; the sweep goes on for the others.
     ended: Option<Result<Vec<T>, FitError>>,
 }
@@ -47,23 +45,24 @@ pub(super) fn run<T: Scalar>(
     watch: &mut Watch<'_>,
 ) -> Result<Done<T>, Fault> {
     let shape = Shape::of(job, models);
-    let (l, size) = (job.problem.len(), shape.size());
+    let (l, total) = (job.problem.len(), shape.total());
     let steps = l.div_ceil(shape.n);
-    let entries = |samples: usize| (samples * shape.q * shape.q) as f64;
+    let entries = |samples: usize| (samples * shape.q() * shape.q()) as f64;
 
     let train = Data::new(device, job.problem)?;
     let held = job.validation.map(|v| Data::new(device, v)).transpose()?;
     let all = job.validation.map(|v| device.upload(&(0..v.len() as i32).collect::<Vec<_>>())).transpose()?;
-    let w: Vec<T> = models.iter().flat_map(|m| pad(&m.stack, size)).collect();
+    let w: Vec<T> = models.iter().flat_map(|m| pad(&m.stack, &shape)).collect();
     let settings = models.iter().map(|m| m.adam.params()).flat_map(|a| [a.beta1, a.beta2, a.epsilon].map(T::of));
-    let mut buffers = Buffers::new(device, shape, steps, &w, &settings.collect::<Vec<_>>())?;
+    let mut buffers = Buffers::new(device, shape.clone(), steps, &w, &settings.collect::<Vec<_>>())?;
     let mut order = device.zeros::<i32>(shape.orders * l)?;
 
     let mut orders = vec![(0..l as i32).collect::<Vec<_>>(); shape.orders];
     let seeds = models.iter().take(shape.orders).map(|m| m.adam.params().seed);
     let mut rngs = seeds.map(ChaCha8Rng::seed_from_u64).collect::<Vec<_>>();
-    let mut running = models.iter().map(|m| Running::new(m, shape)).collect::<Vec<_>>();
+    let mut running = models.iter().map(|m| Running::new(m, &shape)).collect::<Vec<_>>();
     let epochs = models.iter().map(|m| m.adam.params().stopping.max).max().unwrap_or(0);
+    let mut epoch_of = Epoch::new(&shape, steps, epochs);
     for epoch in 0..epochs {
         orders.iter_mut().zip(&mut rngs).for_each(|(order, rng)| order.shuffle(rng));
         device.update(&orders.concat(), &mut order)?;
@@ -71,13 +70,7 @@ pub(super) fn run<T: Scalar>(
         let rates = (0..steps).flat_map(|step| models.iter().map(move |m| rate(step, m)));
         buffers.set_rates(device, &rates.collect::<Vec<_>>())?;
         buffers.clear_sums(device)?;
-        for step in 0..steps {
-            let start = step * shape.n;
-            let n = shape.n.min(l - start);
-            let batch = Batch { data: &train, order: &order, orders: shape.orders, start, n };
-            buffers.forward(device, &batch)?;
-            buffers.backward(device, n, step)?;
-        }
+        epoch_of.run(device, epoch, || steps_of(device, &mut buffers, &train, &order))?;
         let losses = buffers.sums(device)?;
         let validation = match (&held, &all, job.validation) {
             (Some(data), Some(order), Some(v)) => {
@@ -91,55 +84,81 @@ pub(super) fn run<T: Scalar>(
             _ => None,
         };
         for (m, (model, now)) in models.iter().zip(&mut running).enumerate().filter(|(_, (_, r))| r.ended.is_none()) {
-            let parameters = || device.download(&buffers.w, m * size..(m + 1) * size);
             let held = validation.as_ref().map(|v| v[m]);
-            now.record(model, losses[m] / entries(l), held, watch, parameters)?;
+            let mine = m * total..(m + 1) * total;
+            match now.record(model, losses[m] / entries(l), held, watch) {
+                Next::Go => {}
+                Next::Keep => device.copy(&buffers.w, mine, &mut buffers.best)?,
+                Next::End { of_best: true } => now.ended = Some(Ok(device.download(&buffers.best, mine)?)),
+                Next::End { of_best: false } => now.ended = Some(Ok(device.download(&buffers.w, mine)?)),
+            }
         }
         if running.iter().all(|r| r.ended.is_some()) {
             break;
         }
     }
-    Ok(models.iter().zip(running).map(|(model, now)| (model.index, now.finish(model, epochs))).collect())
+    Ok(models.iter().zip(running).map(|(model, now)| (model.index, now.finish(model, &shape, epochs))).collect())
+}
+
+/// The steps of one epoch over the training data.
+fn steps_of<T: Scalar>(
+    device: &Device,
+    buffers: &mut Buffers<T>,
+    data: &Data<T>,
+    order: &Block<i32>,
+) -> Result<(), Fault> {
+    let (room, orders) = (buffers.shape.n, buffers.shape.orders);
+    for (step, start) in (0..data.len).step_by(room).enumerate() {
+        let n = room.min(data.len - start);
+        let batch = Batch { data, order, orders, start, n };
+        buffers.forward(device, &batch)?;
+        buffers.backward(device, &batch, step)?;
+    }
+    Ok(())
+}
+
+/// What follows from the end of an epoch.
+enum Next {
+    Go,
+    /// It was the best so far.
+    Keep,
+    End {
+        of_best: bool,
+    },
 }
 
 impl<T: Scalar> Running<T> {
-    fn new(model: &Model<T>, shape: Shape) -> Self {
+    fn new(model: &Model<T>, shape: &Shape) -> Self {
         let mut recorder = Recorder::new("adam", model.adam.params().stopping);
         let together = if shape.models == 1 { "one model".into() } else { format!("{} models together", shape.models) };
         recorder.history.note(format!("on a GPU, {together}, in {}", T::NAME));
-        Self { recorder, best: (f64::INFINITY, 0, Vec::new()), ended: None }
+        Self { recorder, best: (f64::INFINITY, 0), ended: None }
     }
 
     /// The end of an epoch, as in [`Adam`]: history, best epoch, perhaps the end.
-    fn record(
-        &mut self,
-        model: &Model<T>,
-        loss: f64,
-        validation: Option<f64>,
-        watch: &mut Watch<'_>,
-        parameters: impl Fn() -> Result<Vec<T>, Fault>,
-    ) -> Result<(), Fault> {
+    fn record(&mut self, model: &Model<T>, loss: f64, validation: Option<f64>, watch: &mut Watch<'_>) -> Next {
         let mut watch = |now: &Progress| watch(model.index, now);
         let mut session: Session<'_, T> = Session { validation: None, watch: Some(&mut watch) };
         let stop = match self.recorder.record(loss, validation, &mut session) {
             Ok(stop) => stop,
             Err(diverged) => {
                 self.ended = Some(Err(diverged));
-                return Ok(());
+                return Next::Go;
             }
         };
         let monitored = validation.unwrap_or(loss);
-        if model.adam.params().keep_best && monitored < self.best.0 {
-            self.best = (monitored, self.recorder.history.loss.len(), parameters()?);
+        let best = model.adam.params().keep_best && monitored < self.best.0;
+        if best {
+            self.best = (monitored, self.recorder.history.loss.len());
         }
-        if stop.is_some() {
-            let best = self.best.1 > 0;
-            self.ended = Some(Ok(if best { std::mem::take(&mut self.best.2) } else { parameters()? }));
+        match (stop.is_some(), best) {
+            (true, best) => Next::End { of_best: !best && self.best.1 > 0 },
+            (false, true) => Next::Keep,
+            (false, false) => Next::Go,
         }
-        Ok(())
     }
 
-    fn finish(self, model: &Model<T>, epochs: usize) -> Result<Fit<T>, FitError> {
+    fn finish(self, model: &Model<T>, shape: &Shape, epochs: usize) -> Result<Fit<T>, FitError> {
         let mut history = self.recorder.history;
         if self.best.1 > 0 {
             history.model_epoch = self.best.1;
@@ -151,27 +170,25 @@ impl<T: Scalar> Running<T> {
             return Err(FitError::Diverged { solver: "adam", epoch: history.loss.len(), loss: f64::NAN });
         }
         let mut stack = model.stack.clone();
-        stack.set(&unpad(&stack, &parameters));
+        stack.set(&unpad(&stack, shape, &parameters));
         Ok(Fit { model: stack, history })
     }
 }
 
-/// From [k][a][j] to [k][j][a], followed by zeros up to `size`.
-fn pad<T: Scalar>(stack: &Stack<T>, size: usize) -> Vec<T> {
-    let (map, natural) = (&stack.layers[0], stack.to_vec());
-    let (q, p) = (map.q(), map.p());
-    let mut w = vec![T::of(0.0); size];
-    for (at, x) in natural.into_iter().enumerate() {
-        let (k, a, j) = (at / (q * p), at / p % q, at % p);
-        w[(k * p + j) * q + a] = x;
-    }
+/// For each parameter in the order of [`Stack::to_vec`], its place on the device: [k][a][j] becomes [a][k][j], padded.
+fn places<T: Scalar>(stack: &Stack<T>, shape: &Shape) -> impl Iterator<Item = usize> {
+    let ranks = stack.layers.iter().map(|map| map.rank()).collect::<Vec<_>>();
+    shape.layers.clone().into_iter().zip(ranks).flat_map(|(Layer { p, q, r, at }, rank)| {
+        (0..rank * q * p).map(move |n| at + (n / p % q * r + n / p / q) * p + n % p)
+    })
+}
+
+fn pad<T: Scalar>(stack: &Stack<T>, shape: &Shape) -> Vec<T> {
+    let mut w = vec![T::of(0.0); shape.total()];
+    places(stack, shape).zip(stack.to_vec()).for_each(|(place, x)| w[place] = x);
     w
 }
 
-/// Back again.
-fn unpad<T: Scalar>(stack: &Stack<T>, w: &[T]) -> Vec<T> {
-    let map = &stack.layers[0];
-    let (q, p) = (map.q(), map.p());
-    let place = |at: usize| (at / (q * p) * p + at % p) * q + at / p % q;
-    (0..stack.len()).map(|at| w[place(at)]).collect()
+fn unpad<T: Scalar>(stack: &Stack<T>, shape: &Shape, w: &[T]) -> Vec<T> {
+    places(stack, shape).map(|place| w[place]).collect()
 }

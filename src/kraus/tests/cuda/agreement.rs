@@ -1,81 +1,97 @@
-//! The GPU's trainer equals the processor's, to rounding, over shapes, ranks, seeds, masks; and refuses what it cannot do.
+//! The GPU's trainer equals the processor's, to rounding, over shapes, ranks, seeds, masks, depths and clamps; and refuses
+//! what it cannot do.
 
-use crate::standin::{Load, open};
-use crate::{Case, with_job};
-use kraus::backend::{Backend, BackendError, Choice, Cpu, Fits, Job, Trainable, Trial, train};
+use crate::standin::{Load, Standin, open};
+use crate::{go_on, on_gpu, same, with_job};
+use kraus::backend::{Backend, BackendError, Choice, Cpu, Job, Trainable, Trial, train};
+use kraus::cuda::Scalar;
+use kraus::cuda::cases::{Case, Kind, cases};
+use kraus::cuda::selftest::{F32, F64, compare, selftest};
 use kraus::{AdamParams, Architecture, Flow, Gamma, Problem, Start, Stop, Stopping};
-use linalg::Real;
 
-fn cases() -> Vec<(&'static str, Case)> {
-    let masked = |case: Case| Case { masked: true, ..case };
-    let held = |case: Case| Case { held: true, ..case };
-    vec![
-        ("one of everything", Case::new((1, 1), 1, 1, &[(1, 0)])),
-        ("q < p, batch divides l", Case::new((6, 3), 20, 5, &[(2, 1)])),
-        ("q > p, batch does not divide l", Case::new((3, 7), 23, 8, &[(2, 1)])),
-        ("rank 1", Case::new((5, 4), 19, 6, &[(1, 2)])),
-        ("rank 100", Case::new((4, 3), 12, 5, &[(100, 2)])),
-        ("batch larger than l", Case::new((5, 2), 7, 16, &[(3, 0)])),
-        ("several models, one order", Case::new((5, 3), 17, 4, &[(2, 9), (2, 9), (2, 9)])),
-        ("several models, several orders", Case::new((5, 3), 17, 4, &[(2, 1), (2, 2), (2, 3)])),
-        ("mixed ranks, one order", Case::new((4, 5), 14, 4, &[(3, 7), (1, 7), (2, 7)])),
-        ("mixed ranks, several orders", Case::new((4, 5), 14, 4, &[(3, 1), (5, 2), (4, 1), (1, 3)])),
-        ("mask", masked(Case::new((4, 4), 21, 6, &[(2, 3)]))),
-        ("mask, validation, several models", masked(held(Case::new((6, 4), 33, 16, &[(2, 3), (3, 4)])))),
-        ("validation, best epoch", Case { keep_best: true, ..held(Case::new((5, 3), 18, 7, &[(4, 1), (3, 1)])) }),
-        ("wider than a block of threads", Case { steps: 10, ..Case::new((17, 18), 9, 5, &[(2, 1)]) }),
-    ]
-}
-
-fn relative(a: f64, b: f64) -> f64 {
-    (a - b).abs() / b.abs().max(f64::MIN_POSITIVE)
-}
-
-/// The largest relative differences: of a loss, of the parameters as vectors.
-fn differences<T: Real>(gpu: &Fits<T>, cpu: &Fits<T>) -> (f64, f64) {
-    assert_eq!(gpu.len(), cpu.len());
-    let (mut losses, mut parameters) = (0.0f64, 0.0f64);
-    for (g, c) in gpu.iter().zip(cpu) {
-        let (g, c) = (g.as_ref().unwrap(), c.as_ref().unwrap());
-        assert_eq!((g.history.stop, g.history.model_epoch), (c.history.stop, c.history.model_epoch));
-        assert_eq!(g.history.validation.len(), c.history.validation.len());
-        assert_eq!(g.history.loss.len(), c.history.loss.len());
-        let all = |h: &kraus::History| [h.loss.clone(), h.validation.clone()].concat();
-        for (a, b) in all(&g.history).into_iter().zip(all(&c.history)) {
-            losses = losses.max(relative(a, b));
-        }
-        assert_eq!(g.model.architecture(), c.model.architecture());
-        let square = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let (a, b) = (g.model.to_vec(), c.model.to_vec());
-        let apart = a.iter().zip(&b).map(|(a, b)| a.as_f64() - b.as_f64()).collect::<Vec<_>>();
-        parameters = parameters.max(square(&apart) / square(&b.iter().map(|x| x.as_f64()).collect::<Vec<_>>()));
+fn agree<T: Trainable + Scalar>(standin: &Standin, tolerance: f64) {
+    for (name, case) in &cases() {
+        let apart = with_job::<T, _>(case, |job| {
+            compare(&on_gpu(job), &Cpu.train(job, &mut go_on).unwrap()).unwrap_or_else(|why| panic!("{name}: {why}"))
+        });
+        println!("{name}: losses differ by {:.1e}, parameters by {:.1e}", apart.losses, apart.parameters);
+        assert!(apart.losses <= tolerance && apart.parameters <= tolerance, "{name}: {apart:?}");
     }
-    (losses, parameters)
-}
-
-fn compare<T: Trainable>(name: &str, case: &Case, tolerance: f64) {
-    with_job::<T, _>(case, |job| {
-        let watch = &mut |_: usize, _: &kraus::Progress| Flow::Continue;
-        let gpu = T::cuda().unwrap().train(job, watch).unwrap();
-        let cpu = Cpu.train(job, watch).unwrap();
-        let (losses, parameters) = differences(&gpu, &cpu);
-        println!("{name}: losses differ by {losses:.1e}, parameters by {parameters:.1e}");
-        assert!(losses <= tolerance && parameters <= tolerance, "{name}: {losses:e} {parameters:e}");
-    });
+    assert_eq!(standin.live(), 0, "leaked");
 }
 
 #[test]
 fn fifty_steps_agree_in_f32() {
     let Some(standin) = open(Load::Whole) else { return };
-    cases().iter().for_each(|(name, case)| compare::<f32>(name, case, 1e-5));
-    assert_eq!(standin.live(), 0, "leaked");
+    agree::<f32>(&standin, F32);
 }
 
 #[test]
 fn fifty_steps_agree_in_f64() {
     let Some(standin) = open(Load::Whole) else { return };
-    cases().iter().for_each(|(name, case)| compare::<f64>(name, case, 1e-11));
+    agree::<f64>(&standin, F64);
+}
+
+/// What `repro doctor --gpu-selftest` runs.
+#[test]
+fn the_self_test_is_well() {
+    let Some(_standin) = open(Load::Whole) else { return };
+    let mut lines = Vec::new();
+    assert!(selftest(&mut |line| lines.push(line)).unwrap(), "{lines:#?}");
+    let ends = |text: &str| lines.iter().any(|line| line.ends_with(text));
+    assert!(lines[0].starts_with("stand-in, sm_86") && ends("62 of 62 well"), "{lines:#?}");
+    assert!(lines.last().unwrap().starts_with("time S1"), "{lines:#?}");
+}
+
+/// Vanishing singular values leave Gamma a choice of basis, so models may differ; both must be a clamp all the same.
+#[test]
+fn a_clamp_of_rank_deficient_matrices_trains() {
+    let Some(_standin) = open(Load::Whole) else { return };
+    let case = Case { gamma: Gamma::Clamp(1e-3), dims: vec![6, 5, 3], ..Case::new((1, 1), 20, 4, &[(2, 1)]) };
+    for kind in [Kind::Units, Kind::General] {
+        let (gpu, cpu) = with_job::<f64, _>(&Case { kind, steps: 200, ..case.clone() }, |job| {
+            (on_gpu(job), Cpu.train(job, &mut go_on).unwrap())
+        });
+        let losses = [&gpu[0], &cpu[0]].map(|fit| fit.as_ref().unwrap().history.loss.clone());
+        for loss in &losses {
+            assert!(loss[loss.len() - 1] < 0.97 * loss[0], "{losses:?}");
+        }
+        let first = (losses[0][0] - losses[1][0]).abs() / losses[1][0];
+        assert!(first < 1e-2, "{losses:?}");
+    }
+}
+
+/// An epoch as a graph gives the bits that its steps give one by one, and fewer launches.
+#[test]
+fn graphs_change_nothing() {
+    let Some(standin) = open(Load::Whole) else { return };
+    let case = Case { held: true, masked: true, ..Case::new((5, 3), 17, 4, &[(2, 1), (3, 2)]) };
+    let clamped = Case { dims: vec![5, 4, 3], gamma: Gamma::Clamp(0.2), kind: Kind::General, ..case.clone() };
+    for case in [case, clamped] {
+        with_job::<f32, _>(&case, |job| {
+            let (replays, launches) = (standin.replays(), standin.launches());
+            let graph = on_gpu(job);
+            assert_eq!(standin.replays() - replays, 9, "ten epochs, of which the first is not recorded");
+            let recorded = standin.launches() - launches;
+            standin.set("STANDIN_NO_GRAPH", 1);
+            let plain = on_gpu(job);
+            standin.unset("STANDIN_NO_GRAPH");
+            assert!(same(&graph, &plain));
+            assert!(standin.launches() - launches - recorded > 2 * recorded);
+        });
+    }
     assert_eq!(standin.live(), 0, "leaked");
+}
+
+/// TF32 is used where it is asked for and nowhere else: three digits agree, not seven.
+#[test]
+fn tf32_is_what_it_says() {
+    let Some(_standin) = open(Load::Whole) else { return };
+    with_job::<f32, _>(&Case::new((6, 3), 20, 5, &[(2, 1)]), |job| {
+        let rounded = on_gpu(&Job { tf32: true, ..job.clone() });
+        let apart = compare(&rounded, &Cpu.train(job, &mut go_on).unwrap()).unwrap();
+        assert!((1e-5..1e-2).contains(&apart.losses) && (1e-6..1e-2).contains(&apart.parameters), "{apart:?}");
+    });
 }
 
 /// What the kernels do not do is refused by name, and `auto` does it on the processor.
@@ -83,24 +99,18 @@ fn fifty_steps_agree_in_f64() {
 fn what_it_cannot_do_is_refused() {
     let Some(_standin) = open(Load::Whole) else { return };
     let refused = |job: &Job<'_, f64>, says: &str| {
-        let watch = &mut |_: usize, _: &kraus::Progress| Flow::Continue;
-        let error = train(Choice::Cuda, job, watch).unwrap_err();
+        let error = train(Choice::Cuda, job, &mut go_on).unwrap_err();
         assert!(matches!(error, BackendError::Unsupported { .. }) && error.to_string().contains(says), "{error}");
-        let done = train(Choice::Auto, job, watch).unwrap();
+        let done = train(Choice::Auto, job, &mut go_on).unwrap();
         assert_eq!((done.backend.as_str(), done.fell_back), ("cpu", Some(error)));
         assert!(done.fits.iter().all(Result::is_ok));
     };
-    with_job::<f64, _>(&Case::new((3, 2), 6, 3, &[(1, 0)]), |job| {
-        let deep = Start::Random { arch: Architecture::deep(&[3, 3, 2], 1, Gamma::None), seed: 1 };
-        let trials = vec![job.trials[0].clone(), Trial { start: deep, ..job.trials[0].clone() }];
-        refused(&Job { trials, ..job.clone() }, "2 maps");
-        let mut x = job.problem.targets().to_owned();
-        x[(0, 0, 1)] += 1.0;
-        let lopsided = Problem::matrices(x.view(), job.problem.targets()).unwrap();
-        let trials = vec![Trial { start: Start::single(2, 2, 1, 1), ..job.trials[0].clone() }];
-        refused(&Job { problem: &lopsided, validation: None, trials: trials.clone() }, "not symmetric");
-        let units = Problem::units(2, vec![(0, 0), (1, 1)], job.problem.targets().slice_move(ndarray::s![..2, .., ..]));
-        refused(&Job { problem: &units.unwrap(), validation: None, trials }, "matrix units");
+    with_job::<f64, _>(&Case { steps: 1, ..Case::new((2, 2), 1, 1, &[(1, 0)]) }, |job| {
+        let wide = Start::Random { arch: Architecture::deep(&[2, 513, 2], 1, Gamma::Clamp(1e9)), seed: 1 };
+        let trials = vec![Trial { start: wide, ..job.trials[0].clone() }];
+        refused(&Job { trials, ..job.clone() }, "512 rows");
+        let units = Problem::units(2, vec![(0, 1)], job.problem.targets()).unwrap();
+        refused(&Job { validation: Some(&units), ..job.clone() }, "matrix units in one job");
     });
 }
 
@@ -125,7 +135,27 @@ fn models_end_one_by_one() {
             (gpu[2].as_ref().unwrap().history.stop, gpu[2].as_ref().unwrap().history.loss.len()),
             (Stop::Cancelled, 4)
         );
-        let (losses, parameters) = differences(&gpu[2..].to_vec(), &cpu[2..].to_vec());
-        assert!(losses < 1e-11 && parameters < 1e-11, "{losses:e} {parameters:e}");
+        let apart = compare(&gpu[2..].to_vec(), &cpu[2..].to_vec()).unwrap();
+        assert!(apart.losses < 1e-11 && apart.parameters < 1e-11, "{apart:?}");
+    });
+}
+
+/// Models of other sizes, clamps and batches in one job: each sweep is one of its own, and results keep their places.
+#[test]
+fn a_job_of_all_kinds() {
+    let Some(_standin) = open(Load::Whole) else { return };
+    with_job::<f64, _>(&Case::new((4, 3), 12, 5, &[(1, 1), (9, 1)]), |job| {
+        let mut trials = job.trials.clone();
+        for (dims, gamma) in
+            [(vec![4, 2, 3], Gamma::None), (vec![4, 2, 3], Gamma::Clamp(0.1)), (vec![4, 5, 3], Gamma::None)]
+        {
+            let start = Start::Random { arch: Architecture::deep(&dims, 2, gamma), seed: 4 };
+            trials.push(Trial { start, ..trials[0].clone() });
+        }
+        let odd = AdamParams { batch: 3, stopping: Stopping::after(3), ..AdamParams::default() }.check().unwrap();
+        trials.insert(1, Trial { adam: odd, ..trials[0].clone() });
+        let job = Job { trials, ..job.clone() };
+        let apart = compare(&on_gpu(&job), &Cpu.train(&job, &mut go_on).unwrap()).unwrap();
+        assert!(apart.losses < 1e-11 && apart.parameters < 1e-11, "{apart:?}");
     });
 }

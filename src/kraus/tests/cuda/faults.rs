@@ -4,9 +4,9 @@
 //! The probe remembers its answer, so each scenario is a process of its own: this test binary, started again.
 
 use crate::standin::{Load, Standin, open, prepare};
-use crate::{Case, with_job};
-use kraus::backend::{Choice, Fits, Job, train};
-use kraus::{Flow, Progress};
+use crate::{go_on, same, with_job};
+use kraus::backend::{Choice, Job, train};
+use kraus::cuda::cases::Case;
 use std::process::Command;
 
 /// Runs `scenario` below in a fresh process; its output.
@@ -23,24 +23,6 @@ fn fresh(name: &str, settings: &[(&str, &str)]) -> String {
     assert!(done.status.success(), "{name}: {:?}\n{said}\n{errors}", done.status);
     assert!(!errors.contains("panicked"), "{name}: {errors}");
     said
-}
-
-fn go_on(_: usize, _: &Progress) -> Flow {
-    Flow::Continue
-}
-
-fn set(name: &str, value: i64) {
-    // SAFETY: a scenario is the only test of its process, and the stand-in reads the environment in this thread.
-    unsafe { std::env::set_var(name, value.to_string()) }
-}
-
-fn unset(name: &str) {
-    // SAFETY: as above.
-    unsafe { std::env::remove_var(name) }
-}
-
-fn same(a: &Fits<f64>, b: &Fits<f64>) -> bool {
-    a.iter().zip(b).all(|(a, b)| a.as_ref().unwrap().history.loss == b.as_ref().unwrap().history.loss)
 }
 
 /// The child's side. Prints what `auto` and `cuda` did.
@@ -83,15 +65,15 @@ fn each_allocation(standin: &Standin, job: &Job<'_, f64>, retried: bool) {
     train(Choice::Cuda, job, &mut go_on).unwrap();
     let each = standin.allocations() - before;
     for k in 0..each {
-        set("STANDIN_OOM_AT", standin.allocations() + k);
+        standin.set("STANDIN_OOM_AT", standin.allocations() + k);
         match train(Choice::Cuda, job, &mut go_on) {
             Ok(done) => assert!(retried && same(&done.fits, &whole.fits), "allocation {k}"),
             Err(why) => assert!(!retried && why.to_string().contains("bytes of the device's memory"), "{k}: {why}"),
         }
-        set("STANDIN_OOM_AT", standin.allocations() + k);
+        standin.set("STANDIN_OOM_AT", standin.allocations() + k);
         let auto = train(Choice::Auto, job, &mut go_on).unwrap();
         assert_eq!(auto.fell_back.is_none(), retried, "allocation {k}");
-        unset("STANDIN_OOM_AT");
+        standin.unset("STANDIN_OOM_AT");
         assert_eq!(standin.live(), 0, "allocation {k} leaks");
     }
     println!("failed {each} allocations");
@@ -101,14 +83,14 @@ fn each_allocation(standin: &Standin, job: &Job<'_, f64>, retried: bool) {
 fn little_memory(standin: &Standin, job: &Job<'_, f64>) {
     let whole = train(Choice::Cuda, job, &mut go_on).unwrap();
     let launches = |memory: i64, promised: Option<i64>| {
-        set("STANDIN_MEMORY", memory);
+        standin.set("STANDIN_MEMORY", memory);
         if let Some(bytes) = promised {
-            set("STANDIN_PROMISED", bytes);
+            standin.set("STANDIN_PROMISED", bytes);
         }
         let before = standin.launches();
         let done = train(Choice::Cuda, job, &mut go_on);
-        unset("STANDIN_MEMORY");
-        unset("STANDIN_PROMISED");
+        standin.unset("STANDIN_MEMORY");
+        standin.unset("STANDIN_PROMISED");
         done.map(|done| (standin.launches() - before, same(&done.fits, &whole.fits)))
     };
     let (at_once, _) = launches(1 << 20, None).unwrap();
@@ -130,7 +112,7 @@ fn every_way_to_fail_has_its_reason() {
         ("cuBLAS without a symbol", vec![], "`cublasDgemmStridedBatched` is missing"),
         ("cuBLAS out of memory", vec![("STANDIN_BLAS_MEMORY", "0")], "OUT_OF_MEMORY"),
         ("a launch fails in the probe", vec![("STANDIN_FAIL_LAUNCH", "3")], "CUDA_ERROR_LAUNCH_FAILED"),
-        ("a launch fails in training", vec![("STANDIN_FAIL_LAUNCH", "100")], "CUDA_ERROR_LAUNCH_FAILED"),
+        ("a launch fails in training", vec![("STANDIN_FAIL_LAUNCH", "80")], "CUDA_ERROR_LAUNCH_FAILED"),
     ];
     for (name, settings, reason) in table {
         let said = fresh(name, &settings);

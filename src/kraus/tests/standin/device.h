@@ -13,6 +13,9 @@
 extern Dim3 threadIdx, blockIdx, blockDim, gridDim;
 void barrier(int line);
 #define __syncthreads() barrier(__LINE__)
+using std::fabs;
+using std::fmax;
+using std::fmin;
 using std::sqrt;
 
 template <auto kernel>

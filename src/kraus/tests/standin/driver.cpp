@@ -13,6 +13,7 @@
 
 #define API extern "C" __attribute__((visibility("default"))) int
 enum { OK, INVALID = 1, MEMORY = 2, NO_DEVICE = 100, BAD_IMAGE = 200, NOT_FOUND = 500, ILLEGAL = 700, LAUNCH = 719 };
+enum { NOT_SUPPORTED = 801, NOT_RECORDABLE = 900, RECORDING_SPOILT = 901 };
 using Address = uint64_t;
 // No address of the host has this bit: a host that follows a device pointer faults.
 constexpr Address TAG = 1ull << 62;
@@ -33,7 +34,14 @@ struct Work {
 };
 struct Stream {
     std::deque<Work> queue;
+    bool recording = false, spoilt = false;
+    std::vector<Work> recorded;
 };
+struct Graph {
+    std::vector<Work> work;
+};
+std::set<const void*> loaded;
+long graphs, replays, peak;
 Stream null_stream;
 std::set<Stream*> streams;
 struct Function {
@@ -57,6 +65,16 @@ void drain_all() {
     for (Stream* s : streams) drain(*s);
 }
 Stream& at(void* stream) { return stream ? *(Stream*)stream : null_stream; }
+// What may not happen while any stream records: waiting, allocating, freeing, copies from and to the host.
+bool spoils(const char* what) {
+    bool spoilt = false;
+    for (Stream* s : streams) {
+        if (!s->recording) continue;
+        complain("%s while a stream records", what);
+        s->spoilt = spoilt = true;
+    }
+    return spoilt;
+}
 
 int allocate(Address* out, size_t bytes) {
     if (!bytes) return INVALID;
@@ -71,6 +89,7 @@ int allocate(Address* out, size_t bytes) {
     *out = (Address)(map + PAGE + body - whole) | TAG;
     memory[*out] = {map, body + 2 * PAGE, bytes};
     in_use += bytes;
+    peak = peak < in_use ? in_use : peak;
     return OK;
 }
 int release(Address address) {
@@ -119,18 +138,42 @@ char* on_host(Address address, size_t bytes) {
 }
 int enqueue(void* stream, std::function<int()> work) {
     GUARD;
-    if (!sticky) at(stream).queue.push_back({std::move(work), false});
-    return sticky;
+    if (sticky) return sticky;
+    Stream& to = at(stream);
+    if (to.recording) to.recorded.push_back({std::move(work), false});
+    else to.queue.push_back({std::move(work), false});
+    return OK;
+}
+bool may_record(void* stream, const void* code) {
+    GUARD;
+    if (!at(stream).recording) return loaded.insert(code), true;
+    if (loaded.count(code)) return true;
+    return at(stream).spoilt = true, complain("code is used for the first time while a stream records");
 }
 
 // For the tests: what is still alive, and how much was done.
 extern "C" __attribute__((visibility("default"))) long standin_live() {
     GUARD;
     drain_all();
-    return memory.size() + streams.size() + contexts + modules + live_handles;
+    return memory.size() + streams.size() + contexts + modules + live_handles + graphs;
 }
 extern "C" __attribute__((visibility("default"))) long standin_allocations() { return allocations; }
 extern "C" __attribute__((visibility("default"))) long standin_launches() { return launches; }
+extern "C" __attribute__((visibility("default"))) long standin_replays() { return replays; }
+// The most memory that was in use since the last question.
+extern "C" __attribute__((visibility("default"))) long standin_peak() {
+    GUARD;
+    drain_all();
+    long most = peak;
+    return peak = in_use, most;
+}
+namespace {
+struct Goodbye {
+    ~Goodbye() {
+        if (setting("STANDIN_REPORT", 0)) complain("alive at the end: %ld, allocations: %ld", standin_live(), allocations);
+    }
+} goodbye;
+}  // namespace
 
 API cuInit(unsigned) { return setting("STANDIN_NO_DEVICE", 0) ? NO_DEVICE : OK; }
 API cuDeviceGetCount(int* n) { return *n = 1, OK; }
@@ -154,27 +197,31 @@ API cuCtxGetCurrent(void** context) { return *context = bound, OK; }
 API cuCtxSetCurrent(void* context) { return bound = context, OK; }
 API cuCtxSynchronize() {
     GUARD;
-    return drain_all(), sticky;
+    return spoils("waiting") ? (int)NOT_RECORDABLE : (drain_all(), sticky);
 }
 API cuGetErrorName(int, const char** name) { return *name = "CUDA_ERROR", OK; }
 API cuGetErrorString(int, const char** text) { return *text = "an error", OK; }
 
 API cuMemAlloc_v2(Address* out, size_t bytes) {
     GUARD;
-    return sticky ? sticky : allocate(out, bytes);
+    return sticky ? sticky : spoils("allocating") ? (int)NOT_RECORDABLE : allocate(out, bytes);
 }
 API cuMemAllocAsync(Address* out, size_t bytes, void*) { return cuMemAlloc_v2(out, bytes); }
 API cuMemFree_v2(Address address) {
     GUARD;
+    spoils("freeing");
     return drain_all(), release(address);
 }
 API cuMemFreeAsync(Address address, void* stream) {
     GUARD;
+    spoils("freeing");
     at(stream).queue.push_back({[=] { return release(address); }, true});
     return sticky;
 }
 API cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void* stream) {
+    GUARD;
     if (!bytes) return OK;
+    if (spoils("an upload")) return NOT_RECORDABLE;
     std::string staged((const char*)from, bytes);  // pageable memory is read before the call returns
     return enqueue(stream, [=] {
         char* host = on_host(to, bytes);
@@ -183,12 +230,19 @@ API cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void* strea
 }
 API cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void* stream) {
     GUARD;
+    if (spoils("a download")) return NOT_RECORDABLE;
     int failed = enqueue(stream, [=] {
         char* host = on_host(from, bytes);
         return host ? (memcpy(to, host, bytes), OK) : outside("download");
     });
     drain(at(stream));
     return failed ? failed : sticky;
+}
+API cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void* stream) {
+    return enqueue(stream, [=] {
+        char *target = on_host(to, bytes), *source = on_host(from, bytes);
+        return target && source ? (memcpy(target, source, bytes), OK) : outside("copy");
+    });
 }
 API cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void* stream) {
     return enqueue(stream, [=] {
@@ -208,8 +262,37 @@ API cuStreamDestroy_v2(void* stream) {
 }
 API cuStreamSynchronize(void* stream) {
     GUARD;
-    return drain(at(stream)), sticky;
+    return spoils("waiting") ? (int)NOT_RECORDABLE : (drain(at(stream)), sticky);
 }
+
+API cuStreamBeginCapture_v2(void* stream, int) {
+    GUARD;
+    Stream& s = at(stream);
+    if (!stream || s.recording) return NOT_RECORDABLE;
+    return s.recording = true, s.spoilt = false, s.recorded.clear(), OK;
+}
+API cuStreamEndCapture(void* stream, void** graph) {
+    GUARD;
+    Stream& s = at(stream);
+    if (!s.recording) return INVALID;
+    s.recording = false;
+    *graph = nullptr;
+    if (s.spoilt) return RECORDING_SPOILT;
+    return *graph = new Graph{s.recorded}, graphs++, OK;
+}
+API cuGraphInstantiateWithFlags(void** ready, void* graph, unsigned long long) {
+    if (setting("STANDIN_NO_GRAPH", 0)) return NOT_SUPPORTED;
+    return *ready = new Graph(*(Graph*)graph), graphs++, OK;
+}
+API cuGraphLaunch(void* ready, void* stream) {
+    GUARD;
+    if (sticky) return sticky;
+    replays++;
+    for (auto& work : ((Graph*)ready)->work) at(stream).queue.push_back(work);
+    return OK;
+}
+API cuGraphExecDestroy(void* ready) { return delete (Graph*)ready, graphs--, OK; }
+API cuGraphDestroy(void* graph) { return delete (Graph*)graph, graphs--, OK; }
 
 API cuModuleLoadData(void** module, const void* image) {
     auto* loaded = new Module;
@@ -235,6 +318,7 @@ API cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     const Twin* twin = ((Function*)function)->twin;
     if (!gx || !gy || gz != 1 || !bx || by != 1 || bz != 1 || gy > 65535 || gx > 0x7fffffff || bx > 1024)
         return complain("%s: launch of (%u, %u, %u) blocks of (%u, %u, %u)", twin->name, gx, gy, gz, bx, by, bz), INVALID;
+    if (!may_record(stream, twin)) return NOT_RECORDABLE;
     std::vector<std::string> bytes;  // parameters are read at the launch
     for (size_t i = 0; i < twin->sizes.size(); i++) bytes.emplace_back((const char*)parameters[i], twin->sizes[i]);
     bool fails = launches++ == setting("STANDIN_FAIL_LAUNCH", -1);

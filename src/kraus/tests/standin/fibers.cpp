@@ -2,8 +2,10 @@
 // the blocks, is shuffled anew each time, so that a missing barrier shows as a read of memory that nobody has written yet.
 #include <signal.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,21 +20,61 @@ extern "C" char __stop_block_shared[] __attribute__((weak));
 
 namespace {
 constexpr size_t STACK = 64 << 10;
+// Where a fiber stopped. The library's own switch asks the kernel each time, which is most of the time of a test.
+#if defined(__x86_64__)
+using Place = void*;
+extern "C" void standin_switch(Place* from, Place* to);
+asm(R"(
+.text
+.globl standin_switch
+.hidden standin_switch
+standin_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq (%rsi), %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+)");
+void switch_to(Place& from, Place& to) { standin_switch(&from, &to); }
+void begin(Place& place, char* stack, void (*body)()) {
+    void** top = (void**)(stack + STACK);
+    top[-2] = (void*)body;  // what the first switch returns to, with the stack as a call would leave it
+    place = top - 8;
+}
+#else
+using Place = ucontext_t;
+void switch_to(Place& from, Place& to) { swapcontext(&from, &to); }
+void begin(Place& place, char* stack, void (*body)()) {
+    getcontext(&place);
+    place.uc_stack = {stack, 0, STACK};
+    makecontext(&place, body, 0);
+}
+#endif
 struct Fiber {
-    ucontext_t context;
+    Place place;
     char* stack;
     bool done;
     int line;  // of the barrier it waits at
 };
 std::vector<Fiber*> fibers;
-ucontext_t scheduler;
+Place scheduler;
 Fiber* current;
 const Twin* running;
 
 void body() {
     running->call();
     current->done = true;
-    swapcontext(&current->context, &scheduler);
+    switch_to(current->place, scheduler);
 }
 
 void crashed(int) {
@@ -50,9 +92,7 @@ bool run_block(unsigned threads, std::mt19937& random) {
     for (unsigned t = 0; t < threads; t++) {
         Fiber* f = fibers[t];
         f->done = false;
-        getcontext(&f->context);
-        f->context.uc_stack = {f->stack, 0, STACK};
-        makecontext(&f->context, body, 0);
+        begin(f->place, f->stack, body);
     }
     for (;;) {
         std::shuffle(order.begin(), order.end(), random);
@@ -61,7 +101,7 @@ bool run_block(unsigned threads, std::mt19937& random) {
         for (unsigned t : order) {
             current = fibers[t];
             threadIdx = {t, 0, 0};
-            swapcontext(&scheduler, &current->context);
+            switch_to(scheduler, current->place);
             finished += current->done;
             if (current->done) continue;
             if (line && line != current->line) return complain("%s: threads wait at different barriers", running->name);
@@ -76,7 +116,7 @@ bool run_block(unsigned threads, std::mt19937& random) {
 void barrier(int line) {
     current->line = line;
     unsigned thread = threadIdx.x;
-    swapcontext(&current->context, &scheduler);
+    switch_to(current->place, scheduler);
     threadIdx = {thread, 0, 0};
 }
 

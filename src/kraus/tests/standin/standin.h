@@ -25,6 +25,8 @@ const std::vector<Twin>& twins();
 char* on_host(uint64_t device, size_t bytes);
 // Work for a stream: runs as late as CUDA allows. Returns an error of earlier work.
 int enqueue(void* stream, std::function<int()> work);
+// Code must have run once before it may be recorded into a graph: real libraries load it at first use.
+bool may_record(void* stream, const void* code);
 // Runs a kernel: blocks and threads in random order, stopping at barriers. Returns a CUresult.
 int run_kernel(const Twin& twin, Dim3 grid, Dim3 block);
 // Counts of live things, to find leaks.
