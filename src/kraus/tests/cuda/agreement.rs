@@ -67,6 +67,7 @@ fn graphs_change_nothing() {
     let Some(standin) = open(Load::Whole) else { return };
     let case = Case { held: true, masked: true, ..Case::new((5, 3), 17, 4, &[(2, 1), (3, 2)]) };
     let clamped = Case { dims: vec![5, 4, 3], gamma: Gamma::Clamp(0.2), kind: Kind::General, ..case.clone() };
+    <f32 as Trainable>::cuda().unwrap(); // the probe, which replays graphs too
     for case in [case, clamped] {
         with_job::<f32, _>(&case, |job| {
             let (replays, launches) = (standin.replays(), standin.launches());

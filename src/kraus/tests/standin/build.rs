@@ -53,7 +53,9 @@ fn build() -> PathBuf {
     let sources = hash(SOURCES.map(|f| std::fs::read(source.join(f)).unwrap()));
     // Contraction is off, as in the PTX.
     let include = format!("-I{}", source.display());
-    let flags = ["-std=c++17", "-O1", "-fPIC", "-Wall", "-Werror", "-ffp-contract=off", include.as_str(), "-c"];
+    // A planted bug may leave a variable unused.
+    let strict = if std::env::var_os("STANDIN_KERNELS").is_some() { "-w" } else { "-Werror" };
+    let flags = ["-std=c++17", "-O1", "-fPIC", "-Wall", strict, "-ffp-contract=off", include.as_str(), "-c"];
     let objects = folder("standin-objects", sources, |at| {
         for file in ["driver.cpp", "fibers.cpp", "blas.cpp"] {
             compile(at, &[&flags[..], &[source.join(file).to_str().unwrap()]].concat());
