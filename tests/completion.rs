@@ -142,3 +142,89 @@ fn embedded_kernels_agree_with_the_original_files() {
         assert!(worst < if *name == "mor" { 1.5e-4 } else { 2e-5 }, "{name}: {worst:e}");
     }
 }
+
+const DEPTHS: &str = "
+version: 1
+stages:
+  digits: { kind: fetch }
+  kernels: { kind: kernels, needs: [digits] }
+  masks: { kind: mask, needs: [digits], matrix: { level: [30], mask: [0] } }
+  one:
+    kind: complete
+    needs: [digits, kernels, masks]
+    with: { method: ptr, depth: 1, solver: exact }
+    matrix: { level: [30], mask: [0], blocks: [20x10, 10x20, 200x1] }
+  two:
+    kind: complete
+    needs: [digits, kernels, masks]
+    with: { method: ptr, depth: 2 }
+    matrix: { level: [30], mask: [0], blocks: [20x10, 10x20] }
+  entries:
+    kind: complete
+    needs: [digits, kernels, masks]
+    with: { method: ptr, depth: 2, solver: exact, hidden: 5 }
+    matrix: { level: [30], mask: [0], blocks: [200x1] }
+";
+
+/// The rows of all units of these stages.
+fn rows(p: &Project, stages: &[&str]) -> Vec<serde_json::Value> {
+    let read = |path: &str| serde_json::from_slice::<Vec<serde_json::Value>>(&std::fs::read(path).unwrap()).unwrap();
+    let paths: String = stages.iter().map(|stage| p.ok(&format!("path {stage} rows.json"))).collect();
+    paths.lines().flat_map(read).collect()
+}
+
+/// Figure 6's claim at the paper's settings: with blocks of several samples the second map halves the error on every view at
+/// least; with blocks of one entry, which is trace regression, it changes nothing.
+#[test]
+fn depth_2_halves_the_error_on_every_view_unless_blocks_are_single_entries() {
+    let p = Project::new(DEPTHS);
+    p.ok("run all --offline");
+    let all = rows(&p, &["one", "two", "entries"]);
+    let error = |blocks: &str, depth: u64, view: &str| {
+        let fits = |r: &&serde_json::Value| r["blocks"] == blocks && r["depth"] == depth && r["view"] == view;
+        all.iter().find(fits).unwrap_or_else(|| panic!("{blocks} {depth} {view}"))["error"].as_f64().unwrap()
+    };
+    for view in spd::VIEWS {
+        for (blocks, most) in [("20x10", 0.5), ("10x20", 0.5), ("200x1", 1.1)] {
+            let ratio = error(blocks, 2, view) / error(blocks, 1, view);
+            println!("{view} {blocks}: {ratio:.3}");
+            assert!(ratio < most && (blocks != "200x1" || ratio > 0.9), "{view} {blocks}: {ratio}");
+        }
+    }
+}
+
+const ORDERS: &str = "
+version: 1
+seed: 2020
+stages:
+  digits: { kind: fetch }
+  kernels: { kind: kernels, needs: [digits] }
+  masks: { kind: mask, needs: [digits], matrix: { level: [60], mask: [0, 1] } }
+  mean: { kind: complete, needs: [kernels, masks], with: { method: mean }, matrix: { level: [60], mask: [0, 1] } }
+  ordered:
+    kind: complete
+    needs: [digits, kernels, masks]
+    with: { method: ptr, depth: 2, blocks: 10x20 }
+    matrix: { level: [60], mask: [0, 1], order: [by-class, shuffled, seriated] }
+  full: { kind: classify, needs: [digits, kernels] }
+  classified: { kind: classify, needs: [digits, mean, ordered], matrix: { level: [60], mask: [0, 1] } }
+";
+
+/// The order effect at 60 % missing: sorted by class the labels leak, so completed kernels beat the full ones; shuffled the
+/// method falls behind mean imputation; seriated, which reads no labels, it is ahead of it.
+#[test]
+fn the_order_of_the_samples_decides() {
+    let p = Project::new(ORDERS);
+    p.ok("run all --offline");
+    let all = rows(&p, &["full", "classified"]);
+    // Over both masks, as in figure 7.
+    let accuracy = |column: &str, name: &str| {
+        let found: Vec<f64> =
+            all.iter().filter(|r| r[column] == name).map(|r| r["accuracy"].as_f64().unwrap()).collect();
+        found.iter().sum::<f64>() / found.len() as f64
+    };
+    let (full, mean) = (accuracy("method", "full"), accuracy("method", "mean"));
+    let [by_class, shuffled, seriated] = ["by-class", "shuffled", "seriated"].map(|o| accuracy("order", o));
+    println!("full {full:.1}, by class {by_class:.1}, mean {mean:.1}, shuffled {shuffled:.1}, seriated {seriated:.1}");
+    assert!(by_class > full && shuffled < mean - 10.0 && seriated > mean);
+}
