@@ -6,7 +6,9 @@
 use crate::files::{input_with, read_json};
 use crate::rows::{Row, row, write_rows};
 use anyhow::Result;
-use baselines::{Fitted, Hopls, Multivariate, RankPath, Regressor, TensorTrain, TraceRegression, Training, Tucker};
+use baselines::{
+    Fitted, Hopls, Multivariate, Optimiser, RankPath, Regressor, TensorTrain, TraceRegression, Training, Tucker,
+};
 use kraus::simulate::{Recipe, Samples, Split};
 use ndarray::Array3;
 use pipeline::{Context, ParamError, Stage, StageResult};
@@ -28,6 +30,17 @@ enum Model {
     Tucker,
 }
 
+/// How the two networks are trained; the other models have one way each.
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "lowercase")]
+enum How {
+    /// Adam on minibatches, the last weights.
+    #[default]
+    Adam,
+    /// L-BFGS on all samples, to the optimum of the model.
+    Exact,
+}
+
 /// Its parameters.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,9 +56,18 @@ pub struct Params {
     /// Ranks to choose from, for the models that have one: reduced rank, latent vectors of HOPLS, tensor ranks.
     #[serde(default = "ranks")]
     ranks: Vec<usize>,
-    /// Samples that the two networks see in training: epochs are this many over l, so that small sets get more of them.
+    /// How the networks are trained.
+    #[serde(default)]
+    solver: How,
+    /// Adam: samples that a network sees in training: epochs are this many over l, so that small sets get more of them.
     #[serde(default = "visits")]
     visits: usize,
+    /// Adam: samples per step.
+    #[serde(default = "sixteen")]
+    batch: usize,
+    /// Exact: iterations of L-BFGS at most.
+    #[serde(default = "thousand")]
+    iterations: usize,
     /// KKT residual at which trace regression stops, relative to the gradient at zero.
     #[serde(default = "tolerance")]
     tolerance: f64,
@@ -63,6 +85,9 @@ fn ranks() -> Vec<usize> {
 fn visits() -> usize {
     100_000
 }
+fn sixteen() -> usize {
+    16
+}
 fn tolerance() -> f64 {
     1e-8
 }
@@ -74,6 +99,7 @@ fn thousand() -> usize {
 #[derive(Serialize)]
 struct Line<'a> {
     model: Model,
+    solver: &'static str,
     map: &'a str,
     true_rank: usize,
     noise: f64,
@@ -102,8 +128,8 @@ impl Stage for Baselines {
         if !(p.tolerance > 0.0 && p.tolerance < 1.0) {
             return Err(ParamError::new("tolerance", "lies between 0 and 1"));
         }
-        let positive = [("l", p.l), ("visits", p.visits), ("validation", p.validation), ("test", p.test)];
-        match positive.into_iter().find(|(_, n)| *n == 0) {
+        let positive = [("l", p.l), ("visits", p.visits), ("batch", p.batch), ("iterations", p.iterations)];
+        match positive.into_iter().chain([("validation", p.validation), ("test", p.test)]).find(|(_, n)| *n == 0) {
             Some((name, _)) => Err(ParamError::new(name, "must be at least 1")),
             None => Ok(()),
         }
@@ -120,6 +146,11 @@ impl Stage for Baselines {
         for (rank, fitted) in fits {
             rows.push(row(&Line {
                 model: p.model,
+                solver: match (p.model, p.solver) {
+                    (Model::TensorTrain | Model::Tucker, How::Adam) => "adam",
+                    (Model::TensorTrain | Model::Tucker, How::Exact) => "exact",
+                    _ => "",
+                },
                 map: &p.map,
                 true_rank: p.true_rank,
                 noise: p.noise,
@@ -149,7 +180,12 @@ fn note(fitted: &Fitted) -> String {
 /// The fits of the grid; rank 0 stands for a model without one.
 fn fit(p: &Params, recipe: &Recipe, train: &Samples<f64>, ctx: &Context) -> Result<Vec<(usize, Fitted)>> {
     let (x, y): (&Array3<f64>, &Array3<f64>) = (&train.x, &train.y);
-    let training = Training { epochs: p.visits.div_ceil(p.l), seed: ctx.seed(), ..Training::default() };
+    let optimiser = match p.solver {
+        How::Adam => Optimiser::Adam,
+        How::Exact => Optimiser::Lbfgs { iterations: p.iterations },
+    };
+    let (epochs, batch, seed) = (p.visits.div_ceil(p.l), p.batch, ctx.seed());
+    let training = Training { optimiser, epochs, batch, seed, ..Training::default() };
     let one = |model: &dyn Regressor| -> Result<Vec<(usize, Fitted)>> { Ok(vec![(0, model.fit(x.view(), y.view())?)]) };
     let grid = |model: &dyn Fn(usize) -> Box<dyn Regressor>, max: usize| -> Result<Vec<(usize, Fitted)>> {
         let ranks: Vec<usize> = p.ranks.iter().copied().filter(|r| *r <= max).collect();
@@ -176,7 +212,7 @@ fn fit(p: &Params, recipe: &Recipe, train: &Samples<f64>, ctx: &Context) -> Resu
             p.ranks.iter().map(|&rank| Ok((rank, path.rank(rank)?))).collect()
         }
         Model::TensorTrain => {
-            grid(&|r| Box::new(TensorTrain::square(recipe.p, recipe.q, r, training)), recipe.p * recipe.q)
+            grid(&|r| Box::new(TensorTrain::by_sides(recipe.p, recipe.q, r, training)), recipe.p * recipe.q)
         }
         Model::Tucker => grid(&|r| Box::new(Tucker { ranks: [r; 4], training }), recipe.p.max(recipe.q)),
     }

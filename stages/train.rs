@@ -1,20 +1,17 @@
 //! Kind `train`: one partial trace regression fit on a simulated task, and its errors.
 //!
-//! `adam` is the paper's protocol. `exact` minimises the same loss to its optimum: the closed form where the data
-//! determine the map and 2 rank <= p + 1, refined by L-BFGS where that does not fit the data already; L-BFGS from random
-//! starts elsewhere. Ranks are compared on the validation set; the test set is only reported on, against Y without noise.
+//! `adam` is the paper's protocol, `exact` minimises the same loss to its optimum (see `exact`). Ranks are compared on the
+//! validation set; the test set is only reported on, against Y without noise.
+
+mod exact;
 
 use crate::device;
 use crate::files::{input_with, read_json};
 use crate::rows::{row, write_rows};
 use anyhow::{Context as _, Result};
 use kraus::backend::{Job, Trial};
-use kraus::closed_form::aligned;
 use kraus::simulate::{Recipe, Samples, Split};
-use kraus::{
-    AdamParams, Basis, Fit, Flow, KrausMap, Lbfgs, LbfgsParams, LeastSquares, Moments, MomentsBuilder, Problem,
-    Session, Solver, Stack, Start, Stopping,
-};
+use kraus::{AdamParams, Fit, Flow, KrausMap, Problem, Stack, Start, Stopping};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,6 +74,16 @@ pub struct Params {
     /// Exact: iterations of L-BFGS at most.
     #[serde(default = "thousand")]
     iterations: usize,
+    /// Exact: L-BFGS also ends when an iteration gains less than this share of the loss; 0 goes on to rounding.
+    #[serde(default)]
+    tolerance: f64,
+    /// Exact, on samples: compute in f32, twice as fast; resolves 1e-12 of E[Y^2].
+    #[serde(default)]
+    single: bool,
+    /// Exact, on moments: where the closed form misses by more than a thousandth of E[Y^2] (a rank too low), start
+    /// from the optimum on this many samples in f32, which costs less than an iteration on large moments; 0 does not.
+    #[serde(default)]
+    coarse: usize,
     /// Validation samples, to choose the rank and the best epoch; never more than training samples.
     #[serde(default = "thousand")]
     validation: usize,
@@ -121,11 +128,9 @@ struct Line<'a> {
     note: String,
 }
 
-/// Below this share of E[Y^2] the square error on samples is rounding.
-const EXACT: f64 = 1e-20;
-
-/// Through the moments the square error cannot be resolved below about this share of E[Y^2].
-const RESOLVED: f64 = 1e-12;
+/// An epoch whose validation error is above this share of the last one's is not worth a second run: that is how far
+/// Adam bounces from epoch to epoch.
+const BETTER: f64 = 0.9;
 
 impl Stage for Train {
     const NAME: &'static str = "train";
@@ -146,6 +151,9 @@ impl Stage for Train {
         {
             return Err(ParamError::new(name, "must be at least 1"));
         }
+        if !(0.0..1.0).contains(&p.tolerance) {
+            return Err(ParamError::new("tolerance", "lies between 0 and 1"));
+        }
         Ok(())
     }
 
@@ -155,50 +163,70 @@ impl Stage for Train {
 
     fn run(&self, params: &Params, ctx: &Context) -> StageResult {
         let recipe: Recipe = read_json(input_with(ctx, "task.json")?.path("task.json")?)?;
+        let judge = Judge::new(params, &recipe)?;
         let mut lines = Vec::new();
         match params.solver {
-            How::Adam => lines = adam(params, &recipe, ctx)?,
-            How::Exact => exact(params, &recipe, ctx, &mut lines)?,
+            How::Adam => lines = adam(&judge, ctx)?,
+            How::Exact => exact::fit(&judge, ctx, &mut lines)?,
         }
         Ok(write_rows(ctx, &lines.iter().map(row).collect::<Result<Vec<_>>>()?)?)
     }
 }
 
-/// Errors of a fitted map, measured in f64.
-fn line<'a>(
+/// What all fits of a unit are judged on, in f64: validation and test samples, made once.
+struct Judge<'a> {
     p: &'a Params,
-    recipe: &Recipe,
-    rank: usize,
-    solver: &'a str,
-    map: &Stack<f64>,
-    train_mse: f64,
-    epochs: usize,
-    note: String,
-) -> Result<Line<'a>> {
-    let held: Samples<f64> = recipe.samples(Split::Validation, 0..p.validation.min(p.l));
-    let squares = (map.apply_batch(held.x.view())? - &held.y).mapv(|e| e * e);
-    let test: Samples<f64> = recipe.samples(Split::Test, 0..p.test);
-    Ok(Line {
-        model: "ptr",
-        solver,
-        map: &p.map,
-        true_rank: p.true_rank,
-        noise: p.noise,
-        dataset: p.dataset,
-        l: p.l,
-        rank,
-        train_mse,
-        validation_mse: squares.sum() / squares.len() as f64,
-        largest: squares.iter().copied().fold(0.0, f64::max),
-        test_mse: map.mse(&Problem::matrices(test.x.view(), test.clean.view())?)?,
-        scale: test.clean.iter().map(|v| v * v).sum::<f64>() / test.clean.len() as f64,
-        epochs,
-        note,
-    })
+    recipe: &'a Recipe,
+    held: Samples<f64>,
+    test: Samples<f64>,
+    scale: f64,
+}
+
+impl<'a> Judge<'a> {
+    fn new(p: &'a Params, recipe: &'a Recipe) -> Result<Self> {
+        let held = recipe.samples(Split::Validation, 0..p.validation.min(p.l));
+        let test: Samples<f64> = recipe.samples(Split::Test, 0..p.test);
+        let scale = test.clean.iter().map(|v| v * v).sum::<f64>() / test.clean.len() as f64;
+        Ok(Judge { p, recipe, held, test, scale })
+    }
+
+    fn line<'s>(
+        &self,
+        rank: usize,
+        solver: &'s str,
+        map: &Stack<f64>,
+        train_mse: f64,
+        epochs: usize,
+        note: String,
+    ) -> Result<Line<'s>>
+    where
+        'a: 's,
+    {
+        let p = self.p;
+        let squares = (map.apply_batch(self.held.x.view())? - &self.held.y).mapv(|e| e * e);
+        Ok(Line {
+            model: "ptr",
+            solver,
+            map: &p.map,
+            true_rank: p.true_rank,
+            noise: p.noise,
+            dataset: p.dataset,
+            l: p.l,
+            rank,
+            train_mse,
+            validation_mse: squares.sum() / squares.len() as f64,
+            largest: squares.iter().copied().fold(0.0, f64::max),
+            test_mse: map.mse(&Problem::matrices(self.test.x.view(), self.test.clean.view())?)?,
+            scale: self.scale,
+            epochs,
+            note,
+        })
+    }
 }
 
 /// The last epoch, as the paper reports it, and the epoch that is best on the validation set. All ranks are one job.
-fn adam<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context) -> Result<Vec<Line<'a>>> {
+fn adam<'a>(judge: &Judge<'a>, ctx: &Context) -> Result<Vec<Line<'a>>> {
+    let (p, recipe) = (judge.p, judge.recipe);
     let train: Samples<f32> = recipe.samples(Split::Train, 0..p.l);
     let held: Samples<f32> = recipe.samples(Split::Validation, 0..p.validation.min(p.l));
     let problem = Problem::matrices(train.x.view(), train.y.view())?;
@@ -206,7 +234,10 @@ fn adam<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context) -> Result<Vec<Line<'a
     let ranks = p.rank.list();
     let whole = ranks.iter().map(|&rank| (rank, p.epochs)).collect::<Vec<_>>();
     let last = adam_run(p, ctx, &problem, &whole, Some(&held))?;
-    let best_epoch = |fit: &Fit<f32>| fit.history.best().unwrap_or(fit.history.loss.len());
+    let best_epoch = |fit: &Fit<f32>| {
+        let (seen, n) = (fit.history.monitored(), fit.history.loss.len());
+        fit.history.best().filter(|best| seen[best - 1] <= BETTER * seen[n - 1]).unwrap_or(n)
+    };
     // Training is deterministic, so the model of the best epoch is the last one of a run that stops there.
     let shorter = ranks.iter().zip(&last).map(|(&rank, fit)| (rank, best_epoch(fit)));
     let shorter = shorter.filter(|(_, epoch)| *epoch < p.epochs).collect::<Vec<_>>();
@@ -215,12 +246,12 @@ fn adam<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context) -> Result<Vec<Line<'a
     for (&rank, fit) in ranks.iter().zip(&last) {
         let (losses, model, epoch) = (&fit.history.loss, wide(&fit.model)?, best_epoch(fit));
         let n = losses.len();
-        lines.push(line(p, recipe, rank, "adam, last epoch", &model, losses[n - 1], n, String::new())?);
+        lines.push(judge.line(rank, "adam, last epoch", &model, losses[n - 1], n, String::new())?);
         let best = match epoch < p.epochs {
             true => wide(&again.next().context("the backend returned too few models")?.model)?,
             false => model,
         };
-        lines.push(line(p, recipe, rank, "adam, best epoch", &best, losses[epoch - 1], epoch, String::new())?);
+        lines.push(judge.line(rank, "adam, best epoch", &best, losses[epoch - 1], epoch, String::new())?);
     }
     Ok(lines)
 }
@@ -254,68 +285,4 @@ fn show(ctx: &Context, now: &kraus::Progress) -> Flow {
 fn wide(model: &Stack<f32>) -> Result<Stack<f64>> {
     let layers = model.layers.iter().map(|map| KrausMap::new(map.ops().mapv(f64::from)));
     Ok(Stack::new(layers.collect::<Result<_, _>>()?, model.gamma)?)
-}
-
-/// The optimum, from moments where the samples determine the least squares map, else from the samples.
-fn exact<'a>(p: &'a Params, recipe: &Recipe, ctx: &Context, lines: &mut Vec<Line<'a>>) -> Result<()> {
-    let determined = p.l >= recipe.p * (recipe.p + 1) / 2;
-    let moments = if determined { Some(moments(p, recipe, ctx)?) } else { None };
-    let moments = moments.map(|m| m.least_squares().map(|ls| (m, ls))).transpose()?;
-    for rank in p.rank.list() {
-        let (fit, note) = match &moments {
-            Some(moments) => on_moments(p, moments, rank, ctx)?,
-            None => on_samples(p, recipe, rank, ctx)?,
-        };
-        anyhow::ensure!(!ctx.cancelled(), "cancelled");
-        let train_mse = fit.history.loss.last().copied().unwrap_or(f64::NAN);
-        lines.push(line(p, recipe, rank, "exact", &fit.model, train_mse, fit.history.loss.len(), note.into())?);
-    }
-    Ok(())
-}
-
-/// L-BFGS that ends where the loss is zero for all that can be told.
-fn lbfgs(p: &Params, target: f64) -> Result<Lbfgs> {
-    let stopping = Stopping { target, ..Stopping::after(p.iterations) };
-    Ok(LbfgsParams { stopping, ..LbfgsParams::default() }.check()?)
-}
-
-/// Samples made at a time while the moments are summed: bounds the memory, whatever l is.
-const BLOCK: usize = 512;
-
-fn moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<Moments> {
-    let mut builder = MomentsBuilder::new(recipe.p, recipe.q, Basis::Symmetric);
-    for from in (0..p.l).step_by(BLOCK) {
-        anyhow::ensure!(!ctx.cancelled(), "cancelled");
-        ctx.progress(0.5 * from as f64 / p.l as f64, "moments");
-        let s: Samples<f64> = recipe.samples(Split::Train, from..(from + BLOCK).min(p.l));
-        builder.update(s.x.view(), s.y.view())?;
-    }
-    Ok(builder.finish()?)
-}
-
-fn on_moments(
-    p: &Params,
-    (moments, ls): &(Moments, LeastSquares),
-    rank: usize,
-    ctx: &Context,
-) -> Result<(Fit<f64>, &'static str)> {
-    let (p_in, q) = (moments.p(), moments.q());
-    let scale = moments.yy() / (moments.samples() * q * q) as f64;
-    let (start, how) = if 2 * rank <= p_in + 1 {
-        (Start::Given(Stack::from(aligned(ls, p_in, q, rank)?)), "closed form, L-BFGS on the moments")
-    } else {
-        (Start::single(p_in, q, rank, ctx.seed()), "L-BFGS on the moments from a random start")
-    };
-    ctx.progress(0.5, &format!("rank {rank}"));
-    Ok((lbfgs(p, RESOLVED * scale)?.fit_moments_around(moments, Some(ls), start)?, how))
-}
-
-fn on_samples(p: &Params, recipe: &Recipe, rank: usize, ctx: &Context) -> Result<(Fit<f64>, &'static str)> {
-    let s: Samples<f64> = recipe.samples(Split::Train, 0..p.l);
-    let scale = s.y.iter().map(|v| v * v).sum::<f64>() / s.y.len() as f64;
-    let problem = Problem::matrices(s.x.view(), s.y.view())?;
-    let mut watch = |now: &kraus::Progress| show(ctx, now);
-    let mut session = Session { validation: None, watch: Some(&mut watch) };
-    let start = Start::single(recipe.p, recipe.q, rank, ctx.seed());
-    Ok((lbfgs(p, EXACT * scale)?.fit_with(&problem, start, &mut session)?, "L-BFGS on the samples from a random start"))
 }

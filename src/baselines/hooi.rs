@@ -9,19 +9,25 @@ use linalg::{eigh, matmul};
 use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, s};
 
 /// Sweeps stop when the captured norm grows by less than this share; the loadings only steer what comes after.
-const CONVERGED: f64 = 1e-6;
+const CONVERGED: f64 = 1e-4;
 const MAX_SWEEPS: usize = 10;
+
+/// The unfolding along `mode`: (n_mode, product of the others), the others in the order that [`project`] shares.
+pub(crate) fn unfold(a: ArrayView4<'_, f64>, mode: usize) -> Array2<f64> {
+    let n = a.len_of(Axis(mode));
+    let mut order = [0, 1, 2, 3];
+    order.swap(0, mode);
+    let rest = a.len() / n.max(1);
+    let flat = a.permuted_axes(order).as_standard_layout().into_owned().into_raw_vec_and_offset().0;
+    Array2::from_shape_vec((n, rest), flat).expect("unfolding keeps the number of elements")
+}
 
 /// A x_mode U^T: the mode of length n becomes one of length r. U is (n, r).
 pub(crate) fn project(a: ArrayView4<'_, f64>, mode: usize, u: ArrayView2<'_, f64>) -> Array4<f64> {
     let mut order = [0, 1, 2, 3];
     order.swap(0, mode);
-    let moved = a.permuted_axes(order);
-    let shape = moved.raw_dim();
-    let rest = shape[1] * shape[2] * shape[3];
-    let flat = moved.as_standard_layout().into_owned().into_raw_vec_and_offset().0;
-    // Both shapes hold exactly the elements just laid out, so neither conversion can fail.
-    let flat = Array2::from_shape_vec((shape[0], rest), flat).expect("unfolding keeps the number of elements");
+    let shape = a.permuted_axes(order).raw_dim();
+    let flat = unfold(a, mode);
     let small = matmul(u.t(), flat.view()).into_raw_vec_and_offset().0;
     let folded = Array4::from_shape_vec((u.ncols(), shape[1], shape[2], shape[3]), small);
     let folded = folded.expect("folding keeps the number of elements");
@@ -34,12 +40,7 @@ fn leading(a: ArrayView4<'_, f64>, mode: usize, r: usize) -> Result<Array2<f64>>
     if r >= n {
         return Ok(Array2::eye(n));
     }
-    let mut order = [0, 1, 2, 3];
-    order.swap(0, mode);
-    let moved = a.permuted_axes(order).as_standard_layout().into_owned();
-    let rest = moved.len() / n;
-    let flat = moved.into_raw_vec_and_offset().0;
-    let flat = Array2::from_shape_vec((n, rest), flat).expect("unfolding keeps the number of elements");
+    let flat = unfold(a, mode);
     let e = eigh(matmul(flat.view(), flat.t()).view())?;
     let mut u = e.vectors.slice(s![.., n - r..;1]).to_owned();
     u.invert_axis(Axis(1));
@@ -50,19 +51,27 @@ fn leading(a: ArrayView4<'_, f64>, mode: usize, r: usize) -> Result<Array2<f64>>
 pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<f64>; 4]> {
     let start = |mode: usize| leading(c, mode, ranks[mode]);
     let mut u = [start(0)?, start(1)?, start(2)?, start(3)?];
+    // Whole modes need no search, and projecting on them changes nothing.
+    if u.iter().all(|u| u.is_square()) {
+        return Ok(u);
+    }
+    let project = |a: ArrayView4<'_, f64>, mode: usize, u: &Array2<f64>| match u.is_square() {
+        true => a.to_owned(),
+        false => project(a, mode, u.view()),
+    };
     let mut captured = 0.0f64;
     for _ in 0..MAX_SWEEPS {
         let mut now = 0.0;
         // The first two modes share the projection on the last two, and the other way round.
         for pair in [[0, 1], [2, 3]] {
             let other = [(pair[0] + 2) % 4, (pair[1] + 2) % 4];
-            let once = project(c, other[0], u[other[0]].view());
-            let shared = project(once.view(), other[1], u[other[1]].view());
+            let once = project(c, other[0], &u[other[0]]);
+            let shared = project(once.view(), other[1], &u[other[1]]);
             for (mode, partner) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-                let small = project(shared.view(), partner, u[partner].view());
+                let small = project(shared.view(), partner, &u[partner]);
                 u[mode] = leading(small.view(), mode, ranks[mode])?;
                 if mode == 3 {
-                    now = project(small.view(), mode, u[mode].view()).iter().map(|v| v * v).sum();
+                    now = project(small.view(), mode, &u[mode]).iter().map(|v| v * v).sum();
                 }
             }
         }

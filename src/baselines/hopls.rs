@@ -99,11 +99,27 @@ fn outer(a: &Array1<f64>, b: &Array1<f64>) -> Array2<f64> {
     &column.insert_axis(Axis(1)) * &b.view().insert_axis(Axis(0))
 }
 
+/// The projected covariance (P (x) P)^T S (P (x) P).
+fn projected(xx: &Array2<f64>, input: Layout, [p1, p2]: [&Array2<f64>; 2]) -> Array2<f64> {
+    let (n1, n2) = (input.rows, input.cols);
+    let four = xx.view().into_shape_with_order((n1, n2, n1, n2)).expect("row-major and of as many elements");
+    let mut small = four.to_owned();
+    for (mode, p) in [p1, p2, p1, p2].into_iter().enumerate().filter(|(_, p)| !p.is_square()) {
+        small = project(small.view(), mode, p.view());
+    }
+    let n = p1.ncols() * p2.ncols();
+    small.into_shape_with_order((n, n)).expect("row-major and of as many elements")
+}
+
 /// The latent vectors in order, until `latent` of them or nothing is left to explain.
 fn extract(m: &Moments, input: Layout, output: Layout, latent: usize, l: usize, k: usize) -> Result<Vec<Latent>> {
     let (mut xx, mut xy, mut yy) = (m.xx.clone(), m.xy.clone(), m.yy);
     let start = (xx.diag().sum(), yy);
     let shape = (input.rows, input.cols, output.rows, output.cols);
+    // Unprojected, t is the leading singular vector of E, which leaves the others as they are: one decomposition serves
+    // all latent vectors.
+    let whole = if l >= input.rows.max(input.cols) { Some(eigh(xx.view())?) } else { None };
+    let latent = latent.min(input.len());
     let mut found: Vec<Latent> = Vec::with_capacity(latent);
     let mut loadings: Vec<Array1<f64>> = Vec::with_capacity(latent);
     while found.len() < latent {
@@ -113,21 +129,18 @@ fn extract(m: &Moments, input: Layout, output: Layout, latent: usize, l: usize, 
         }
         let c = xy.view().into_shape_with_order(shape).expect("row-major and of as many elements");
         let [p1, p2, q1, q2] = hooi(c, [l, l, k, k])?;
-        // Projected covariance (P (x) P)^T S (P (x) P) and its leading eigenpair.
-        let (n1, n2) = (input.rows, input.cols);
-        let four = xx.view().into_shape_with_order((n1, n2, n1, n2)).expect("row-major and of as many elements");
-        let mut small = four.to_owned();
-        for (mode, p) in [&p1, &p2, &p1, &p2].into_iter().enumerate().filter(|(_, p)| !p.is_square()) {
-            small = project(small.view(), mode, p.view());
-        }
         let n = p1.ncols() * p2.ncols();
-        let flat = Array2::from_shape_vec((n, n), small.into_raw_vec_and_offset().0);
-        let e = eigh(flat.expect("n x n elements by construction").view())?;
-        let sigma = e.values[n - 1].max(0.0).sqrt();
+        let (value, v) = match &whole {
+            Some(e) => (e.values[n - 1 - found.len()], e.vectors.column(n - 1 - found.len()).to_owned()),
+            None => {
+                let e = eigh(projected(&xx, input, [&p1, &p2]).view())?;
+                (e.values[n - 1], e.vectors.column(n - 1).to_owned())
+            }
+        };
+        let sigma = value.max(0.0).sqrt();
         if sigma == 0.0 {
             break;
         }
-        let v = e.vectors.column(n - 1);
         let v = Array2::from_shape_fn((p1.ncols(), p2.ncols()), |(i, j)| v[i * p2.ncols() + j]);
         let g = matmul(matmul(p1.view(), v.view()).view(), p2.t());
         let direction: Array1<f64> = g.iter().copied().collect();

@@ -1,10 +1,14 @@
-//! Training of one-layer tensor networks: vec(Y) = vec(X) W(theta) + b, the mean square minimised by Adam.
+//! Training of one-layer tensor networks: vec(Y) = vec(X) W(theta) + b, the mean square minimised by Adam or L-BFGS.
 //!
 //! A [`Format`] says how few parameters theta make the many weights W (tensor train or Tucker), how a batch goes through
-//! them and how the gradient comes back. Both share this loop. Adam as in Keras (D. P. Kingma and J. Ba, ICLR 2015).
+//! them and how the gradient comes back. Both share this loop. Adam as in Keras (D. P. Kingma and J. Ba, ICLR 2015);
+//! L-BFGS on the whole sample is in `optimum`.
 
+use crate::half::Half;
+use crate::optimum;
 use crate::regressor::{mean_square, split};
 use crate::{Error, Fitted, Layout, Report, Result};
+use linalg::matmul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayView3, Axis, s};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -22,9 +26,24 @@ pub enum Keep {
     },
 }
 
+/// What minimises the mean square.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Optimiser {
+    /// Adam on minibatches, as networks are trained.
+    Adam,
+    /// L-BFGS on the whole sample: the optimum that the format allows (a local one, in theory). Of [`Training`] it uses
+    /// the seed and `standardise`; there is no bias.
+    Lbfgs {
+        /// Iterations at most, twice: without the means first, then on the data as they are.
+        iterations: usize,
+    },
+}
+
 /// How a network is trained.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Training {
+    /// Adam or L-BFGS.
+    pub optimiser: Optimiser,
     /// Passes over the samples.
     pub epochs: usize,
     /// Samples per step.
@@ -47,6 +66,7 @@ pub struct Training {
 impl Default for Training {
     fn default() -> Self {
         Training {
+            optimiser: Optimiser::Adam,
             epochs: 50,
             batch: 64,
             learning_rate: 1e-2,
@@ -71,6 +91,17 @@ impl Training {
                 return Err(Error::parameter(name, format!("must be positive and finite, got {value}")));
             }
         }
+        if let Optimiser::Lbfgs { iterations } = self.optimiser {
+            if iterations == 0 {
+                return Err(Error::parameter("iterations", "must be at least 1"));
+            }
+            if self.bias || self.keep != Keep::Last {
+                return Err(Error::parameter(
+                    "bias",
+                    "L-BFGS fits no bias and keeps its last weights; use Adam for others",
+                ));
+            }
+        }
         Ok(())
     }
 }
@@ -83,10 +114,24 @@ pub(crate) trait Format {
     fn deviation(&self, weight: f64) -> f64;
     /// W at theta.
     fn dense(&self, theta: &[f64]) -> Array2<f64>;
-    /// x W for a batch x (b, inputs).
-    fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64>;
+    /// The gradient in theta, given that in W.
+    fn pull(&self, theta: &[f64], dw: Array2<f64>) -> Vec<f64>;
+    /// Parameters whose weights are near W, where the format has a direct way to them: a start for the optimum.
+    fn near(&self, _w: Array2<f64>) -> Result<Option<Vec<f64>>> {
+        Ok(None)
+    }
+    /// Whether a batch is contracted with the parts of W instead of with W.
+    fn contracts(&self) -> bool {
+        false
+    }
+    /// x W for a batch x (b, inputs). W is formed once per step and the batch goes through it as one product.
+    fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {
+        matmul(x, self.dense(theta).view())
+    }
     /// The gradient in theta, given that in x W.
-    fn backward(&self, theta: &[f64], x: ArrayView2<'_, f64>, dy: ArrayView2<'_, f64>) -> Vec<f64>;
+    fn backward(&self, theta: &[f64], x: ArrayView2<'_, f64>, dy: ArrayView2<'_, f64>) -> Vec<f64> {
+        self.pull(theta, matmul(x.t(), dy))
+    }
 }
 
 /// Adam's state and its update.
@@ -137,7 +182,7 @@ fn root_mean_square(a: &Array2<f64>) -> f64 {
     if rms > 0.0 { rms } else { 1.0 }
 }
 
-/// Fits the format to the samples.
+/// Fits the format to the samples. Symmetric inputs are half-vectorised, which changes nothing but the cost.
 pub(crate) fn train(
     format: &dyn Format,
     how: &Training,
@@ -145,20 +190,32 @@ pub(crate) fn train(
     y: ArrayView3<'_, f64>,
 ) -> Result<Fitted> {
     how.check()?;
-    let (input, output) = (Layout::full(x), Layout::full(y));
+    let (input, whole, output) = (Layout::of(x), Layout::full(x), Layout::full(y));
+    let adam = how.optimiser == Optimiser::Adam;
+    if input.half && !(adam && format.contracts()) {
+        return fit(&Half::new(format, input), how, (x, input, whole), (y, output));
+    }
+    fit(format, how, (x, whole, whole), (y, output))
+}
+
+/// The fit, with vectors in the layout that the format is for; `whole` sets the scale of the first weights.
+fn fit(
+    format: &dyn Format,
+    how: &Training,
+    (x, input, whole): (ArrayView3<'_, f64>, Layout, Layout),
+    (y, output): (ArrayView3<'_, f64>, Layout),
+) -> Result<Fitted> {
     let (mut z, mut t) = (input.encode(x), output.encode(y));
     let (mut sx, mut sy) = (1.0, 1.0);
     if how.standardise {
-        (sx, sy) = (root_mean_square(&z), root_mean_square(&t));
+        // Of the whole matrix's entries, whichever of them the vectors hold.
+        let share = (input.len() as f64 / whole.len() as f64).sqrt();
+        (sx, sy) = (root_mean_square(&z) * share, root_mean_square(&t));
         z /= sx;
         t /= sy;
     }
-    let samples = match how.keep {
-        Keep::Last => z.nrows(),
-        Keep::Best { holdout } => split(z.nrows(), holdout)?,
-    };
     let mut rng = ChaCha8Rng::seed_from_u64(how.seed);
-    let glorot = (2.0 / (input.len() + output.len()) as f64).sqrt();
+    let glorot = (2.0 / (whole.len() + output.len()) as f64).sqrt();
     let deviation = format.deviation(glorot);
     let mut theta: Vec<f64> = (0..format.len())
         .map(|_| {
@@ -166,6 +223,15 @@ pub(crate) fn train(
             unit * deviation
         })
         .collect();
+    if let Optimiser::Lbfgs { iterations } = how.optimiser {
+        let (theta, mut report) = optimum::fit(format, theta, iterations, z.view(), t.view())?;
+        report.history.iter_mut().for_each(|loss| *loss *= sy * sy);
+        return Ok(Fitted::linear(input, output, format.dense(&theta) * (sy / sx), report));
+    }
+    let samples = match how.keep {
+        Keep::Last => z.nrows(),
+        Keep::Best { holdout } => split(z.nrows(), holdout)?,
+    };
     if how.bias {
         theta.extend(std::iter::repeat_n(0.0, output.len()));
     }
@@ -240,17 +306,44 @@ mod tests {
         }
     }
 
+    /// The gradient through W is the one through the batch.
+    fn check_pull(format: &dyn Format, inputs: usize, outputs: usize) {
+        let (x, dy) = (wave(5, inputs, 1.3), wave(5, outputs, 0.7));
+        let theta: Vec<f64> = wave(1, format.len(), 2.1).into_raw_vec_and_offset().0;
+        let (batch, dense) = (format.backward(&theta, x.view(), dy.view()), format.pull(&theta, x.t().dot(&dy)));
+        assert_eq!((batch.len(), dense.len()), (format.len(), format.len()));
+        let largest = batch.iter().fold(0.0f64, |m, g| m.max(g.abs()));
+        assert!(batch.iter().zip(&dense).all(|(a, b)| (a - b).abs() < 1e-12 * largest));
+        assert!((format.forward(&theta, x.view()) - x.dot(&format.dense(&theta))).iter().all(|e| e.abs() < 1e-12));
+    }
+
+    /// On symmetric inputs half of the weights' rows say the same as all of them, and so do their gradients.
+    #[test]
+    fn half_of_the_rows_is_enough_for_symmetric_inputs() {
+        let layer = Tucker { ranks: [2, 3, 1, 2], training: Training::default() }.format([3, 3, 2, 2]).unwrap();
+        let layout = Layout { rows: 3, cols: 3, half: true };
+        let half = Half::new(&layer, layout);
+        check(&half, 6, 4);
+        let x = ndarray::Array3::from_shape_fn((4, 3, 3), |(s, i, j)| ((1 + s + 5 * i + 5 * j) as f64).sin());
+        let theta: Vec<f64> = wave(1, layer.len(), 2.1).into_raw_vec_and_offset().0;
+        let full = layer.forward(&theta, Layout::full(x.view()).encode(x.view()).view());
+        let short = half.forward(&theta, layout.encode(x.view()).view());
+        assert!((&full - &short).iter().all(|e| e.abs() < 1e-12));
+    }
+
     #[test]
     fn tensor_train_gradient_agrees_with_central_differences() {
         let (inputs, outputs, training) = (vec![2, 3, 2], vec![2, 1, 3], Training::default());
         let layer = TensorTrain { inputs, outputs, ranks: vec![2, 3], training };
         check(&layer.format().unwrap(), 12, 6);
+        check_pull(&layer.format().unwrap(), 12, 6);
     }
 
     #[test]
     fn tucker_gradient_agrees_with_central_differences() {
         let layer = Tucker { ranks: [2, 3, 1, 2], training: Training::default() };
         check(&layer.format([3, 4, 2, 3]).unwrap(), 12, 6);
+        check_pull(&layer.format([3, 4, 2, 3]).unwrap(), 12, 6);
     }
 
     /// W entry by entry from the definitions.

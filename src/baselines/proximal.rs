@@ -72,6 +72,11 @@ impl Moments {
         self.cross.rows().into_iter().map(|c| Ok(norms(self.layout, c)?.1)).collect()
     }
 
+    /// A first rho for every output, see [`solve`](Self::solve).
+    pub(crate) fn rho(&self) -> Vec<f64> {
+        vec![self.first_rho(); self.outputs()]
+    }
+
     /// A first rho: the geometric mean of the eigenvalues of G that are not rounding.
     fn first_rho(&self) -> f64 {
         let top = self.eigen.values.iter().fold(0.0f64, |m, &w| m.max(w));
@@ -79,18 +84,27 @@ impl Moments {
         if logs.is_empty() { 1.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
     }
 
-    /// Improves `b` (m, d), one row per output, until every output is solved or the iterations are used up.
-    pub(crate) fn solve(&self, kind: Spectral, mu: &Array1<f64>, b: &mut Array2<f64>, stop: Stop) -> Result<Solved> {
+    /// Improves `b` (m, d), one row per output, until every output is solved or the iterations are used up. `balance`
+    /// holds the rho of each output and keeps what was found: along a path of mu the next problem begins balanced.
+    pub(crate) fn solve(
+        &self,
+        kind: Spectral,
+        mu: &Array1<f64>,
+        b: &mut Array2<f64>,
+        balance: &mut [f64],
+        stop: Stop,
+    ) -> Result<Solved> {
         let m = self.outputs();
         let norm = |c: ndarray::ArrayView1<'_, f64>| c.dot(&c).sqrt().max(f64::MIN_POSITIVE);
         let scale: Vec<f64> = self.cross.rows().into_iter().map(norm).collect();
         let mut kkt = vec![f64::INFINITY; m];
         // State of the active outputs, in the order of `active`; u starts at the multiplier that suits b.
         let mut active: Vec<usize> = (0..m).collect();
-        let mut rho = vec![self.first_rho(); m];
+        let mut rho = balance.to_vec();
         let mut cross = self.cross.clone();
         let mut z = b.clone();
-        let mut u = (&cross - &matmul(z.view(), self.gram.view())) / rho[0];
+        let mut u = &cross - &matmul(z.view(), self.gram.view());
+        u.rows_mut().into_iter().zip(&rho).for_each(|(mut row, &rho)| row /= rho);
         let mut iterations = 0;
         while !active.is_empty() && iterations < stop.max_iterations {
             iterations += 1;
@@ -134,6 +148,7 @@ impl Moments {
                 let factor = (primal / dual).sqrt().clamp(0.1, 10.0);
                 if iterations < BALANCE_UNTIL && !(0.5..=2.0).contains(&factor) {
                     rho[k] *= factor;
+                    balance[j] = rho[k];
                     u.row_mut(k).mapv_inplace(|v| v / factor);
                 }
             }

@@ -40,6 +40,12 @@ impl TensorTrain {
         TensorTrain { inputs: [m, m].concat(), outputs: [n, n].concat(), ranks, training }
     }
 
+    /// One core per side of the matrices: W[(i, j), (k, l)] = sum over r of A_r[i, k] B_r[j, l], which holds every map of
+    /// Kraus rank `rank`. [`square`](Self::square) splits the sides again, and then needs larger outer ranks for the same map.
+    pub fn by_sides(p: usize, q: usize, rank: usize, training: Training) -> Self {
+        TensorTrain { inputs: vec![p, p], outputs: vec![q, q], ranks: vec![rank.min(p * q)], training }
+    }
+
     pub(crate) fn format(&self) -> Result<TtFormat> {
         let d = self.inputs.len();
         if d == 0 || self.outputs.len() != d || self.ranks.len() + 1 != d {
@@ -146,14 +152,9 @@ impl Format for TtFormat {
         Array2::from_shape_vec(self.shape, w).expect("W has as many entries as the product of the factors")
     }
 
-    // W is formed once per step and the batch goes through it as one product: at these sizes that is cheaper than
-    // contracting the batch core by core.
-    fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {
-        matmul(x, self.dense(theta).view())
-    }
-
-    fn backward(&self, theta: &[f64], x: ArrayView2<'_, f64>, dy: ArrayView2<'_, f64>) -> Vec<f64> {
-        let flat = matmul(x.t(), dy).into_raw_vec_and_offset().0;
+    fn pull(&self, theta: &[f64], dw: Array2<f64>) -> Vec<f64> {
+        let flat = dw.as_standard_layout();
+        let flat = flat.as_slice().expect("standard layout");
         let left = self.partial(theta);
         let mut right = Array2::from_shape_fn((self.places.len(), 1), |(k, _)| flat[self.places[k]]);
         let mut gradient = vec![0.0; self.len()];

@@ -54,9 +54,9 @@ pub struct TraceRegression {
 }
 
 impl TraceRegression {
-    /// Nuclear norm, lambda per output by validation on a fifth of the samples.
+    /// Nuclear norm, lambda per output from seven decades by validation on a fifth of the samples.
     pub fn nuclear() -> Self {
-        let ratios = (2..=14).map(|k| 10f64.powf(-0.5 * f64::from(k))).collect();
+        let ratios = (1..=7).map(|k| 10f64.powi(-k)).collect();
         Self::with(Penalty::Nuclear(Lambda::Validated { ratios, holdout: 0.2 }))
     }
 
@@ -104,7 +104,7 @@ fn validate(
 ) -> Result<Array1<f64>> {
     let train = split(z.nrows(), holdout)?;
     // To compare errors a coarse solution is enough; the refit is exact.
-    let stop = Stop { tolerance: stop.tolerance.max(1e-6), ..stop };
+    let stop = Stop { tolerance: stop.tolerance.max(1e-5), ..stop };
     let (zv, tv) = (z.slice(s![train.., ..]), t.slice(s![train.., ..]));
     let moments = Moments::new(input, z.slice(s![..train, ..]), t.slice(s![..train, ..]))?;
     let mu_max = moments.mu_max()?;
@@ -112,8 +112,9 @@ fn validate(
     order.sort_by(|a, b| b.total_cmp(a));
     let mut b = Array2::zeros((moments.outputs(), moments.inputs()));
     let mut best = vec![(f64::INFINITY, 0.0); moments.outputs()];
+    let mut rho = moments.rho();
     for &ratio in &order {
-        moments.solve(Spectral::Nuclear, &(&mu_max * ratio), &mut b, stop)?;
+        moments.solve(Spectral::Nuclear, &(&mu_max * ratio), &mut b, &mut rho, stop)?;
         let residual = &tv - &matmul(zv, b.t());
         for (column, best) in residual.columns().into_iter().zip(&mut best) {
             let error = column.dot(&column);
@@ -150,7 +151,9 @@ impl Regressor for TraceRegression {
         let mut b = Array2::zeros((moments.outputs(), moments.inputs()));
         let mut report = Report { parameters: b.len(), ..Report::default() };
         let solved: Solved = match &self.penalty {
-            Penalty::Psd => moments.solve(Spectral::Psd, &Array1::zeros(moments.outputs()), &mut b, stop)?,
+            Penalty::Psd => {
+                moments.solve(Spectral::Psd, &Array1::zeros(moments.outputs()), &mut b, &mut moments.rho(), stop)?
+            }
             Penalty::Nuclear(lambda) => {
                 // Half of lambda, since the solver minimises half of eq. 2. A coordinate that stands for sqrt 2 times
                 // an entry sees twice its loss, so the same lambda per entry is sqrt 2 lambda there.
@@ -164,7 +167,7 @@ impl Regressor for TraceRegression {
                         moments.mu_max()? * &chosen
                     }
                 };
-                let solved = moments.solve(Spectral::Nuclear, &mu, &mut b, stop)?;
+                let solved = moments.solve(Spectral::Nuclear, &mu, &mut b, &mut moments.rho(), stop)?;
                 report.gap = Some(moments.gap(&mu, &b)?);
                 solved
             }

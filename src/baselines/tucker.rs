@@ -5,11 +5,12 @@
 //! approximations*, arXiv 1712.09520, 2017). W is never formed in training: a batch is contracted as
 //! Y_b = U3 (S (U1^T X_b U2)) U4^T, at O(b (p^2 R + R^4 + q^2 R)) per step for batches of b.
 
+use crate::hooi::{hooi, project, unfold};
 use crate::network::{Format, Training, train};
 use crate::regressor::check_pair;
 use crate::{Error, Fitted, Regressor, Result};
 use linalg::{gemm, matmul};
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
+use ndarray::{Array2, Array3, Array4, ArrayView2, ArrayView3, ArrayView4, Axis};
 
 /// A Tucker layer and how it is trained.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +96,10 @@ impl TuckerFormat {
         ArrayView2::from_shape(shape, &theta[..self.core_len()]).expect("the slice has exactly this many elements")
     }
 
+    fn core4<'a>(&self, theta: &'a [f64]) -> ArrayView4<'a, f64> {
+        ArrayView4::from_shape(self.ranks, &theta[..self.core_len()]).expect("the slice has exactly this many elements")
+    }
+
     fn factor<'a>(&self, k: usize, theta: &'a [f64]) -> ArrayView2<'a, f64> {
         let len = |k: usize| self.sizes[k] * self.ranks[k];
         let start = self.core_len() + (0..k).map(len).sum::<usize>();
@@ -128,8 +133,37 @@ impl Format for TuckerFormat {
     }
 
     fn dense(&self, theta: &[f64]) -> Array2<f64> {
-        // What the unit inputs become.
-        self.forward(theta, Array2::eye(self.sizes[0] * self.sizes[1]).view())
+        let w = (0..4).fold(self.core4(theta).to_owned(), |w, k| project(w.view(), k, self.factor(k, theta).t()));
+        let [p1, p2, q1, q2] = self.sizes;
+        w.into_shape_with_order((p1 * p2, q1 * q2)).expect("row-major and of as many elements")
+    }
+
+    /// dS = dW x1 U1^T ... x4 U4^T, and dU_k = (dW x U^T in all modes but k)_(k) S_(k)^T.
+    fn pull(&self, theta: &[f64], dw: Array2<f64>) -> Vec<f64> {
+        let dw = dw.as_standard_layout().into_owned().into_shape_with_order(self.sizes);
+        let dw = dw.expect("row-major and of as many elements");
+        let on = |a: &Array4<f64>, k: usize| project(a.view(), k, self.factor(k, theta));
+        let (outer, inner) = (on(&on(&dw, 2), 3), on(&on(&dw, 0), 1));
+        let but = [on(&outer, 1), on(&outer, 0), on(&inner, 3), on(&inner, 2)];
+        let mut gradient: Vec<f64> = on(&but[0], 0).into_iter().collect();
+        let core = self.core4(theta);
+        for (k, d) in but.iter().enumerate() {
+            gradient.extend(matmul(unfold(d.view(), k).view(), unfold(core, k).t()));
+        }
+        gradient
+    }
+
+    /// The orthogonal Tucker decomposition: W itself where the ranks are full.
+    fn near(&self, w: Array2<f64>) -> Result<Option<Vec<f64>>> {
+        let w = w.as_standard_layout().into_owned().into_shape_with_order(self.sizes);
+        let w = w.expect("row-major and of as many elements");
+        let u = hooi(w.view(), self.ranks)?;
+        let core = u.iter().enumerate().fold(w, |w, (k, u)| project(w.view(), k, u.view()));
+        Ok(Some(core.into_iter().chain(u.into_iter().flatten()).collect()))
+    }
+
+    fn contracts(&self) -> bool {
+        true
     }
 
     fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {

@@ -5,13 +5,14 @@
 //! counting FLOPs, and the history says which. Where the samples do not determine the least squares map the moments
 //! resolve the loss only to about 1e-12 of E[Y^2], so the last steps are then taken on the samples.
 
+use crate::centring::centred;
 use crate::descend::descend;
 use crate::error::{Error, FitError, Result};
 use crate::full_batch::Evaluator;
 use crate::moment_objective::MomentObjective;
 use crate::moments::{Basis, LeastSquares, Moments};
 use crate::problem::{Inputs, Problem};
-use crate::solver::{Fit, Recorder, Session, Solver, Start, Stop, Stopping};
+use crate::solver::{Fit, History, Recorder, Session, Solver, Start, Stop, Stopping};
 use crate::stack::{Architecture, Gamma, Stack};
 use linalg::Real;
 
@@ -40,11 +41,21 @@ pub struct LbfgsParams {
     pub source: Source,
     /// Finish on the samples after the moments even where the moments resolve the loss well.
     pub polish: bool,
+    /// On the samples, from a random start: fit the data minus their means first, which is far better conditioned where
+    /// the mean of X dominates, as for covariances and other positive definite inputs. The result fits the data as they are.
+    pub centre: bool,
 }
 
 impl Default for LbfgsParams {
     fn default() -> Self {
-        Self { stopping: Stopping::after(2000), memory: 30, restarts: 1, source: Source::Auto, polish: false }
+        Self {
+            stopping: Stopping::after(2000),
+            memory: 30,
+            restarts: 1,
+            source: Source::Auto,
+            polish: false,
+            centre: true,
+        }
     }
 }
 
@@ -79,6 +90,9 @@ pub struct Lbfgs {
 
 /// Evaluations that a fit is expected to need, over which the cost of the moments is spread.
 const EXPECTED: f64 = 200.0;
+
+/// The fit to centred data ends when an iteration gains less than this share.
+const WARM: f64 = 1e-3;
 
 /// FLOPs of one evaluation on l samples: three products where everything is symmetric, five otherwise.
 fn sample_flops<T: Real>(problem: &Problem<'_, T>, rank: usize) -> f64 {
@@ -137,6 +151,21 @@ impl Lbfgs {
             best.history.note(format!("best of {} starts: {list}", losses.len()));
         }
         Ok(best)
+    }
+
+    /// A fit to centred data, which only has to come near: the fit to the data as they are follows.
+    fn warm_up<T: Real>(
+        &self,
+        problem: &Problem<'_, T>,
+        stack: Stack<T>,
+        session: &mut Session<'_, T>,
+    ) -> std::result::Result<(Stack<T>, History), FitError> {
+        let stopping = Stopping { tolerance: self.params.stopping.tolerance.max(WARM), ..self.params.stopping };
+        let mut recorder = Recorder::new("lbfgs", Stopping { patience: None, ..stopping });
+        let mut evaluator = Evaluator::new(problem, &stack)?;
+        let mut watched = Session { validation: None, watch: session.watch.as_mut().map(|w| &mut **w as _) };
+        let stack = self.run(stack, &mut recorder, &mut watched, |x, g| evaluator.evaluate(x, g))?;
+        Ok((stack, recorder.history))
     }
 
     /// Minimises from `stack` until the objective or the recorder ends it; continues the recorder's history.
@@ -268,7 +297,10 @@ impl<T: Real> Solver<T> for Lbfgs {
         arch.check()?;
         let (moments, why) = choose_moments(problem, &arch, self.params.source, "lbfgs")?;
         let centre = moments.as_ref().and_then(|m| m.least_squares().ok());
+        let useful = self.params.centre && moments.is_none() && arch.ranks.len() == 1;
+        let centred = if useful { centred(problem) } else { None };
         self.best(starts(start, self.params.restarts), |start| {
+            let random = matches!(start, Start::Random { .. });
             let mut stack = start.stack(problem)?;
             stack.gamma = if stack.depth() == 1 { Gamma::None } else { stack.gamma };
             let mut recorder = Recorder::new("lbfgs", self.params.stopping);
@@ -280,6 +312,13 @@ impl<T: Real> Solver<T> for Lbfgs {
                 let ended = recorder.history.stop != Stop::Tolerance;
                 if ended || (centre.is_some() && !self.params.polish) {
                     return Ok(close(stack, recorder));
+                }
+            } else if let Some((x, y)) = centred.as_ref().filter(|_| random) {
+                let first;
+                (stack, first) = self.warm_up(&Problem::matrices(x.view(), y.view())?, stack, session)?;
+                recorder.history.note(format!("{} iterations on the samples minus their means", first.loss.len()));
+                if first.stop == Stop::Cancelled {
+                    return Ok(Fit { model: stack, history: first });
                 }
             }
             recorder.history.note("on the samples");

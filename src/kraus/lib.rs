@@ -53,6 +53,7 @@ pub mod adam;
 pub mod backend;
 pub mod block_coordinate;
 pub mod bound;
+mod centring;
 pub mod choi;
 pub mod closed_form;
 pub mod completion;

@@ -1,0 +1,125 @@
+//! The optimum of the square loss over Kraus maps of a rank.
+//!
+//! Where the samples determine the least squares map: the closed form if 2 rank <= p + 1, refined by L-BFGS on the moments
+//! where it does not fit already (noise, a rank too low). Elsewhere L-BFGS on the samples from a random start.
+
+use super::{Judge, Line, Params, show, wide};
+use anyhow::Result;
+use kraus::closed_form::aligned;
+use kraus::simulate::{Recipe, Samples, Split};
+use kraus::{
+    Basis, Fit, Lbfgs, LbfgsParams, LeastSquares, MomentObjective, Moments, MomentsBuilder, Problem, Session, Solver,
+    Source, Stack, Start, Stopping,
+};
+use linalg::Real;
+use pipeline::Context;
+
+/// Below this share of E[Y^2] the square error on samples is rounding.
+const EXACT: f64 = 1e-20;
+
+/// Through the moments, or in f32, the square error cannot be resolved below about this share of E[Y^2].
+const RESOLVED: f64 = 1e-12;
+
+/// A closed form that misses by more than this share of E[Y^2] is no good start.
+const MISSED: f64 = 1e-3;
+
+/// Samples made at a time while the moments are summed: bounds the memory, whatever l is.
+const BLOCK: usize = 512;
+
+/// The optimum of each rank.
+pub fn fit<'a>(judge: &Judge<'a>, ctx: &Context, lines: &mut Vec<Line<'a>>) -> Result<()> {
+    let (p, recipe) = (judge.p, judge.recipe);
+    let determined = p.l >= recipe.p * (recipe.p + 1) / 2;
+    let moments = if determined { Some(moments(p, recipe, ctx)?) } else { None };
+    let moments = moments.map(|m| m.least_squares().map(|ls| (m, ls))).transpose()?;
+    for rank in p.rank.list() {
+        ctx.progress(0.5, &format!("rank {rank}"));
+        let (model, loss, iterations, note) = match &moments {
+            Some(moments) => on_moments(p, recipe, moments, rank, ctx)?,
+            None if p.single => {
+                let (model, loss, iterations, note) =
+                    parts(on_samples::<f32>(p, recipe, p.l, rank, p.iterations, ctx)?);
+                (wide(&model)?, loss, iterations, note)
+            }
+            None => parts(on_samples::<f64>(p, recipe, p.l, rank, p.iterations, ctx)?),
+        };
+        anyhow::ensure!(!ctx.cancelled(), "cancelled");
+        lines.push(judge.line(rank, "exact", &model, loss, iterations, note.into())?);
+    }
+    Ok(())
+}
+
+/// The map, its loss, the iterations that led to it, and the way.
+type Found<T> = (Stack<T>, f64, usize, &'static str);
+
+fn parts<T>((fit, note): (Fit<T>, &'static str)) -> Found<T> {
+    let loss = &fit.history.loss;
+    (fit.model, loss.last().copied().unwrap_or(f64::NAN), loss.len(), note)
+}
+
+/// L-BFGS that ends where the loss is zero for all that can be told.
+fn lbfgs(p: &Params, target: f64, iterations: usize) -> Result<Lbfgs> {
+    let stopping = Stopping { target, tolerance: p.tolerance, ..Stopping::after(iterations) };
+    Ok(LbfgsParams { stopping, source: Source::Samples, ..LbfgsParams::default() }.check()?)
+}
+
+fn moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<Moments> {
+    let mut builder = MomentsBuilder::new(recipe.p, recipe.q, Basis::Symmetric);
+    for from in (0..p.l).step_by(BLOCK) {
+        anyhow::ensure!(!ctx.cancelled(), "cancelled");
+        ctx.progress(0.5 * from as f64 / p.l as f64, "moments");
+        let s: Samples<f64> = recipe.samples(Split::Train, from..(from + BLOCK).min(p.l));
+        builder.update(s.x.view(), s.y.view())?;
+    }
+    Ok(builder.finish()?)
+}
+
+fn on_moments(
+    p: &Params,
+    recipe: &Recipe,
+    (moments, ls): &(Moments, LeastSquares),
+    rank: usize,
+    ctx: &Context,
+) -> Result<Found<f64>> {
+    let (p_in, q) = (moments.p(), moments.q());
+    let scale = moments.yy() / (moments.samples() * q * q) as f64;
+    let (mut start, mut how) = (Start::single(p_in, q, rank, ctx.seed()), "L-BFGS on the moments from a random start");
+    let mut missed = true;
+    if 2 * rank <= p_in + 1 {
+        let stack = Stack::from(aligned(ls, p_in, q, rank)?);
+        let ops = stack.to_vec();
+        let loss = MomentObjective::new(moments, Some(ls), rank).evaluate(&ops, &mut vec![0.0; ops.len()]);
+        if loss <= RESOLVED * scale {
+            return Ok((stack, loss, 0, "closed form"));
+        }
+        missed = loss > MISSED * scale;
+        (start, how) = (Start::Given(stack), "closed form, L-BFGS on the moments");
+    }
+    if missed && p.coarse > 0 {
+        let (fit, _) = on_samples::<f32>(p, recipe, p.coarse.min(p.l), rank, COARSE_ITERATIONS, ctx)?;
+        (start, how) = (Start::Given(wide(&fit.model)?), "L-BFGS on some of the samples, then on the moments");
+    }
+    Ok(parts((lbfgs(p, RESOLVED * scale, p.iterations)?.fit_moments_around(moments, Some(ls), start)?, how)))
+}
+
+/// Iterations of L-BFGS on the samples that only start a fit to the moments.
+const COARSE_ITERATIONS: usize = 40;
+
+fn on_samples<T: Real>(
+    p: &Params,
+    recipe: &Recipe,
+    l: usize,
+    rank: usize,
+    iterations: usize,
+    ctx: &Context,
+) -> Result<(Fit<T>, &'static str)> {
+    let s: Samples<T> = recipe.samples(Split::Train, 0..l);
+    let scale = s.y.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>() / s.y.len() as f64;
+    let resolved = if T::epsilon().as_f64() > 1e-10 { RESOLVED } else { EXACT };
+    let problem = Problem::matrices(s.x.view(), s.y.view())?;
+    let mut watch = |now: &kraus::Progress| show(ctx, now);
+    let mut session = Session { validation: None, watch: Some(&mut watch) };
+    let start = Start::single(recipe.p, recipe.q, rank, ctx.seed());
+    let fit = lbfgs(p, resolved * scale, iterations)?.fit_with(&problem, start, &mut session)?;
+    Ok((fit, "L-BFGS on the samples from a random start"))
+}
