@@ -4,7 +4,7 @@
 //! Samples are shuffled before each epoch by a seed; the last batch may be smaller. The model returned is the one of the
 //! last epoch, as in the paper, unless `keep_best` asks for the best.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, PIECE};
 use crate::error::{Error, FitError, Result};
 use crate::problem::Problem;
 use crate::solver::{Fit, Recorder, Session, Solver, Start, Stopping};
@@ -155,8 +155,9 @@ impl Adam {
     fn epoch<T: Real>(&self, engine: &mut Engine<'_, '_, T>, order: &[usize], state: &mut State<T>, rate: f64) -> f64 {
         let p = &self.0;
         let mut sum = 0.0;
-        for batch in order.chunks(p.batch) {
-            sum += engine.pass(batch, true);
+        let mut batches = order.chunks(p.batch).peekable();
+        while let Some(batch) = batches.next() {
+            sum += engine.pass_before(batch, true, batches.peek().unwrap_or(&&[][..]));
             state.step += 1;
             let step = AdamStep {
                 rate: T::of(self.corrected(rate, state.step)),
@@ -165,11 +166,23 @@ impl Adam {
                 epsilon: T::of(p.epsilon),
                 scale: T::of(engine.scale(batch.len())),
             };
+            let parallel = engine.is_parallel();
             let (params, gradient) = engine.params_and_gradient();
-            adam_step(step, params, &mut state.m, &mut state.v, gradient);
+            spread(step, params, &mut state.m, &mut state.v, gradient, parallel);
         }
         sum
     }
+}
+
+/// One step on all parameters, in pieces on all cores where that is worth it.
+fn spread<T: Real>(step: AdamStep<T>, w: &mut [T], m: &mut [T], v: &mut [T], g: &[T], parallel: bool) {
+    if !parallel || w.len() <= PIECE {
+        return adam_step(step, w, m, v, g);
+    }
+    let half = w.len() / 2;
+    let ((w, w2), (m, m2), (v, v2)) = (w.split_at_mut(half), m.split_at_mut(half), v.split_at_mut(half));
+    let (g, g2) = g.split_at(half);
+    rayon::join(|| spread(step, w, m, v, g, true), || spread(step, w2, m2, v2, g2, true));
 }
 
 struct State<T> {

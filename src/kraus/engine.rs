@@ -3,16 +3,20 @@
 //! How many blocks there are depends on the shapes alone, never on the number of threads: results are equal bit for bit.
 
 use crate::error::Result;
+use crate::lane_work::{LaneWork, pays};
 use crate::layout::{Layer, layers, to_natural, to_training};
 use crate::problem::Problem;
 use crate::stack::Stack;
 use crate::work::{Shared, Work, transpose};
 use linalg::Real;
 use linalg::kernels::add_to;
+use linalg::lanes::LANES;
 
 /// Below this many multiply-adds a block is not worth another core.
 const GRAIN: usize = 1 << 22;
 const MOST_BLOCKS: usize = 16;
+/// Parameters that one core adds up or moves at a time.
+pub(crate) const PIECE: usize = 1 << 14;
 /// Samples that share one gradient buffer at least: each buffer is cleared and added up once per step.
 const LEAST_BLOCK: usize = 4;
 
@@ -22,7 +26,34 @@ pub struct Engine<'s, 'p, T> {
     layers: Vec<Layer>,
     pub(crate) params: Vec<T>,
     flipped: Vec<T>,
-    works: Vec<Work<T>>,
+    works: Vec<Block<T>>,
+}
+
+/// What one block of samples is worked on with, and what it gives.
+struct Block<T> {
+    how: How<T>,
+    /// Gradient in training layout.
+    grad: Vec<T>,
+    /// Sum of squared errors.
+    sum: f64,
+}
+
+/// Small matrices go sixteen samples at a time, one per lane; others one by one.
+enum How<T> {
+    Lanes(LaneWork<T>),
+    Samples(Work<T>),
+}
+
+impl<T: Real> Block<T> {
+    fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize]) {
+        if shared.backward {
+            self.grad.fill(T::of(0.0));
+        }
+        self.sum = match &mut self.how {
+            How::Lanes(work) => work.run(shared, samples, &mut self.grad),
+            How::Samples(work) => work.run(shared, samples, &mut self.grad),
+        };
+    }
 }
 
 impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
@@ -32,9 +63,15 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         let layers = layers(problem, stack);
         let batch = batch.clamp(1, problem.len());
         let cost = batch * layers.iter().map(Layer::cost).sum::<usize>();
-        let blocks = (cost / GRAIN).min(MOST_BLOCKS).min(batch / LEAST_BLOCK).max(1);
+        let lanes = pays(problem, &layers, batch);
+        let least = if lanes { LANES } else { LEAST_BLOCK };
+        let blocks = (cost / GRAIN).min(MOST_BLOCKS).min(batch / least).max(1);
         let block = batch.div_ceil(blocks);
-        let works = (0..blocks).map(|_| Work::new(&layers, stack.gamma, block)).collect();
+        let how = || match lanes {
+            true => How::Lanes(LaneWork::new(problem, &layers, stack.gamma)),
+            false => How::Samples(Work::new(&layers, stack.gamma, block)),
+        };
+        let works = (0..blocks).map(|_| Block { how: how(), grad: vec![T::of(0.0); stack.len()], sum: 0.0 }).collect();
         let zeros = || vec![T::of(0.0); stack.len()];
         let mut engine = Self { problem, params: zeros(), flipped: zeros(), works, layers };
         engine.load(stack);
@@ -58,11 +95,25 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         self.works.len() > 1
     }
 
-    /// Sum of squared (masked) errors over the samples; the gradient is kept, see `gradient`.
-    pub fn pass(&mut self, samples: &[usize], backward: bool) -> f64 {
+    fn flip(&mut self) {
         for layer in self.layers.iter().filter(|l| !l.columns) {
             let at = layer.range();
             transpose(&self.params[at.clone()], layer.q, layer.r * layer.p, &mut self.flipped[at]);
+        }
+    }
+
+    /// Sum of squared (masked) errors over the samples; the gradient is kept, see `gradient`.
+    pub fn pass(&mut self, samples: &[usize], backward: bool) -> f64 {
+        self.pass_before(samples, backward, &[])
+    }
+
+    /// As [`pass`](Self::pass), fetching meanwhile what the next pass will read.
+    pub(crate) fn pass_before(&mut self, samples: &[usize], backward: bool, next: &[usize]) -> f64 {
+        let mut block = samples.len().div_ceil(self.works.len());
+        if matches!(self.works[0].how, How::Lanes(_)) {
+            block = block.next_multiple_of(LANES);
+        } else {
+            self.flip();
         }
         let shared = Shared {
             problem: self.problem,
@@ -70,17 +121,14 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
             params: &self.params,
             flipped: &self.flipped,
             backward,
+            ahead: if self.works.len() == 1 { next } else { &[] },
         };
-        let block = samples.len().div_ceil(self.works.len());
         spread(&shared, &mut self.works, samples, block);
-        let (first, rest) = self.works.split_at_mut(1);
-        for work in rest {
-            first[0].sum += work.sum;
-            if backward {
-                add_to(&mut first[0].grad, &work.grad);
-            }
+        if backward && self.works.len() > 1 {
+            let (first, rest) = self.works.split_at_mut(1);
+            reduce(&mut first[0].grad, rest, 0);
         }
-        first[0].sum
+        self.works.iter().map(|work| work.sum).sum()
     }
 
     /// The gradient of the last pass in training layout, to be multiplied by [`scale`](Self::scale).
@@ -101,13 +149,23 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
 }
 
 /// Blocks in halves, each half on whichever core is free.
-fn spread<T: Real>(shared: &Shared<'_, '_, T>, works: &mut [Work<T>], samples: &[usize], block: usize) {
+fn spread<T: Real>(shared: &Shared<'_, '_, T>, works: &mut [Block<T>], samples: &[usize], block: usize) {
     if let [work] = works {
         return work.run(shared, samples);
     }
     let (left, right) = works.split_at_mut(works.len() / 2);
     let (first, second) = samples.split_at((left.len() * block).min(samples.len()));
     rayon::join(|| spread(shared, left, first, block), || spread(shared, right, second, block));
+}
+
+/// Adds the gradients of the other blocks to the first, each entry in the order of the blocks.
+fn reduce<T: Real>(grad: &mut [T], rest: &[Block<T>], at: usize) {
+    if grad.len() <= PIECE {
+        return rest.iter().for_each(|work| add_to(grad, &work.grad[at..at + grad.len()]));
+    }
+    let half = grad.len() / 2;
+    let (left, right) = grad.split_at_mut(half);
+    rayon::join(|| reduce(left, rest, at), || reduce(right, rest, at + half));
 }
 
 /// The mean squared error of a stack on a problem and its gradient in the order of [`Stack::to_vec`].

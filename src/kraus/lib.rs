@@ -66,6 +66,7 @@ pub mod error;
 mod full_batch;
 pub mod gamma;
 pub mod general;
+mod lane_work;
 mod layout;
 pub mod lbfgs;
 mod line_search;

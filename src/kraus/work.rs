@@ -1,4 +1,4 @@
-//! Forward and backward pass of one block of samples: the arithmetic of every gradient-based solver.
+//! Forward and backward pass sample by sample: the arithmetic of every gradient-based solver.
 //!
 //! With D = dL/dP (up to the constant that the caller applies) the backward pass of one layer is
 //! dA_k = D A_k X^T + D^T A_k X and dX = sum_k A_k^T D A_k. Where X and D are symmetric the first is 2 D (A_k X), which
@@ -9,6 +9,9 @@ use crate::problem::{Inputs, Matrices, Problem};
 use crate::stack::Gamma;
 use linalg::kernels::{residual, small_gemm};
 use linalg::{Clamp, Real};
+
+/// Rows of a symmetric output computed together.
+const STRIP: usize = 8;
 
 /// Buffers of one block, allocated once per fit.
 pub(crate) struct Work<T> {
@@ -26,10 +29,6 @@ pub(crate) struct Work<T> {
     /// One matrix transposed, one T, and U = D W.
     flip: Vec<T>,
     other: Vec<T>,
-    /// Gradient in training layout.
-    pub grad: Vec<T>,
-    /// Sum of squared errors.
-    pub sum: f64,
 }
 
 /// What a pass reads: shared by all blocks.
@@ -42,10 +41,12 @@ pub(crate) struct Shared<'s, 'p, T> {
     pub flipped: &'s [T],
     /// Whether the backward pass is wanted.
     pub backward: bool,
+    /// The samples of the next pass, where they are known.
+    pub ahead: &'s [usize],
 }
 
 impl<T: Real> Shared<'_, '_, T> {
-    fn prefetch(&self, sample: usize) {
+    pub fn prefetch(&self, sample: usize) {
         if let Inputs::Matrices(x) = self.problem.inputs() {
             linalg::kernels::prefetch(input(x, sample, self.problem.p()));
         }
@@ -60,7 +61,7 @@ impl<T: Real> Work<T> {
         let zeros = |n: usize| vec![T::of(0.0); n];
         let side = layers.iter().map(|l| l.p.max(l.q)).max().unwrap_or(0);
         let widest = layers.iter().map(Layer::len).max().unwrap_or(0);
-        let clamp = |eps: f64, n: usize| [Clamp::new(n, T::of(eps)), Clamp::new(n, T::of(eps))];
+        let clamp = |eps: f64, n: usize| [(); 2].map(|()| Clamp::new(n, chunk, T::of(eps)));
         Self {
             chunk,
             z: layers.iter().enumerate().map(|(i, l)| zeros(if i == 0 { 0 } else { chunk * l.p * l.p })).collect(),
@@ -73,27 +74,23 @@ impl<T: Real> Work<T> {
             before: zeros(chunk * side * side),
             flip: zeros(side * side),
             other: zeros(widest),
-            grad: zeros(layers.iter().map(Layer::len).sum()),
-            sum: 0.0,
         }
     }
 
-    /// Gradient and sum of squares over `samples`, replacing what was there.
-    pub fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize]) {
-        self.sum = 0.0;
-        if shared.backward {
-            self.grad.fill(T::of(0.0));
-        }
+    /// Adds the gradient over `samples` to `grad` and returns their sum of squares.
+    pub fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize], grad: &mut [T]) -> f64 {
+        let mut sum = 0.0;
         for (n, chunk) in samples.chunks(self.chunk).enumerate() {
             // Shuffled samples are cold, and no prefetcher can guess the order.
             let ahead = samples.iter().skip((n + 1) * self.chunk).take(self.chunk);
             ahead.for_each(|&sample| shared.prefetch(sample));
             self.forward(shared, chunk);
-            self.errors(shared, chunk);
+            sum += self.errors(shared, chunk);
             if shared.backward {
-                self.backward(shared, chunk);
+                self.backward(shared, chunk, grad);
             }
         }
+        sum
     }
 
     fn forward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) {
@@ -116,7 +113,7 @@ impl<T: Real> Work<T> {
                 };
                 let t = &mut self.t[index][s * layer.len()..(s + 1) * layer.len()];
                 small_gemm((q * r, p, p), w, (p, 1), x, p, t, p, false);
-                small_gemm((q, q, r * p), t, (r * p, 1), &shared.flipped[layer.range()], q, out, q, false);
+                output(layer, t, &shared.flipped[layer.range()], out, shared.problem.is_symmetric());
             }
             if index + 1 < depth && !self.clamps.is_empty() {
                 clamp(&mut self.clamps[index], shared, chunk, out, q, true);
@@ -124,22 +121,24 @@ impl<T: Real> Work<T> {
         }
     }
 
-    fn errors(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) {
+    fn errors(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) -> f64 {
+        let mut sum = 0.0;
         let size = shared.problem.q() * shared.problem.q();
         let targets = shared.problem.targets_slice();
         for (&sample, out) in chunk.iter().zip(self.delta.chunks_exact_mut(size)) {
             let at = sample * size..(sample + 1) * size;
             let mask = shared.problem.mask_slice().map(|m| &m[at.clone()]);
-            self.sum += residual(out, &targets[at], mask).as_f64();
+            sum += residual(out, &targets[at], mask).as_f64();
         }
+        sum
     }
 
-    fn backward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) {
+    fn backward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize], grad: &mut [T]) {
         let symmetric = shared.problem.is_symmetric();
         for (index, layer) in shared.layers.iter().enumerate().rev() {
             let &Layer { r, q, p, .. } = layer;
             let w = &shared.params[layer.range()];
-            let grad = &mut self.grad[layer.range()];
+            let grad = &mut grad[layer.range()];
             for (s, &sample) in chunk.iter().enumerate() {
                 let d = &self.delta[s * q * q..(s + 1) * q * q];
                 let x = match (index, shared.problem.inputs()) {
@@ -182,6 +181,22 @@ impl<T: Real> Work<T> {
     }
 }
 
+/// P = T W^T. Of a symmetric P each strip of rows is computed up to the diagonal, and mirrored.
+fn output<T: Real>(layer: &Layer, t: &[T], flipped: &[T], out: &mut [T], symmetric: bool) {
+    let &Layer { r, q, p, .. } = layer;
+    let strip = if symmetric { STRIP } else { q };
+    for row in (0..q).step_by(strip) {
+        let end = (row + strip).min(q);
+        let (t, out) = (&t[row * r * p..], &mut out[row * q..]);
+        small_gemm((end - row, end, r * p), t, (r * p, 1), flipped, q, out, q, false);
+    }
+    for i in 1..if symmetric { q } else { 0 } {
+        for j in 0..i {
+            out[j * q + i] = out[i * q + j];
+        }
+    }
+}
+
 fn input<'x, T: Real>(x: &'x Matrices<'_, T>, sample: usize, p: usize) -> &'x [T] {
     &x.as_slice()[sample * p * p..(sample + 1) * p * p]
 }
@@ -203,7 +218,7 @@ fn clamp<T: Real>(
         }
         // Idle lanes repeat the first matrix, so that they converge with it.
         let first = chunk.iter().position(ours).unwrap_or(0);
-        for lane in 0..linalg::lanes::LANES {
+        for lane in 0..clamp.lanes() {
             let s = if chunk.get(lane).is_some_and(ours) { lane } else { first };
             clamp.put(lane, &data[s * n * n..(s + 1) * n * n]);
         }
@@ -218,11 +233,14 @@ fn clamp<T: Real>(
     }
 }
 
-/// out (cols x rows) <- m^T for m (rows x cols).
+/// out (cols x rows) <- m^T for m (rows x cols), in squares that stay in the first cache.
 pub(crate) fn transpose<T: Real>(m: &[T], rows: usize, cols: usize, out: &mut [T]) {
-    for (i, row) in m.chunks_exact(cols).take(rows).enumerate() {
-        for (j, &x) in row.iter().enumerate() {
-            out[j * rows + i] = x;
+    const SQUARE: usize = 16;
+    for (top, left) in (0..rows).step_by(SQUARE).flat_map(|i| (0..cols).step_by(SQUARE).map(move |j| (i, j))) {
+        for j in left..(left + SQUARE).min(cols) {
+            for i in top..(top + SQUARE).min(rows) {
+                out[j * rows + i] = m[i * cols + j];
+            }
         }
     }
 }

@@ -3,9 +3,12 @@
 //! Results depend on the instruction set (the order of sums differs), never on the number of threads.
 
 use crate::clamp::{Clamp, backward_body, forward_body};
+use crate::lane_product::residual_body as lane_residual_body;
+use crate::lane_tile::{LaneProduct, LaneSum, lane_pack, lane_product, lane_sum};
+use crate::lanes::{LANES, Lane};
 use crate::simd::Plain;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Avx2, Avx512};
+use crate::simd_x86::{Avx2, Avx512};
 use crate::tile::{Product, product};
 use num_traits::Float;
 
@@ -38,10 +41,22 @@ pub trait Kernels: Sized + Copy {
     fn clamp_forward(c: &mut Clamp<Self>);
     #[doc(hidden)]
     fn clamp_backward(c: &mut Clamp<Self>);
+    #[doc(hidden)]
+    unsafe fn lane_product(g: RawLaneProduct<Self>);
+    #[doc(hidden)]
+    unsafe fn lane_sum(g: RawLaneSum<Self>);
+    #[doc(hidden)]
+    unsafe fn lane_pack(rows: &[*const Self; LANES], n: usize, to: *mut Self);
+    #[doc(hidden)]
+    fn lane_residual(out: &mut [Lane<Self>], y: &[Lane<Self>], mask: Option<&[Lane<Self>]>) -> Lane<Self>;
 }
 
 #[doc(hidden)]
 pub struct RawProduct<T>(Product<T>);
+#[doc(hidden)]
+pub struct RawLaneProduct<T>(pub(crate) LaneProduct<T>);
+#[doc(hidden)]
+pub struct RawLaneSum<T>(pub(crate) LaneSum<T>);
 
 /// C (+)= A B with A (m, k) of any strides, and B (k, n), C (m, n) with contiguous rows.
 ///
@@ -99,14 +114,14 @@ pub fn add_to<T: Kernels>(out: &mut [T], x: &[T]) {
     T::add_to(out, x);
 }
 
-/// Asks for the first 4 KiB of a slice ahead of its use; a hint without effect on results.
+/// Asks for the first 4 KiB of a slice into the second cache ahead of its use; a hint without effect on results.
 #[inline]
 pub fn prefetch<T>(data: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(data).min(4096)).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: the address lies inside the slice, and a prefetch reads nothing architecturally.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(data.as_ptr().cast::<i8>().add(line)) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(data.as_ptr().cast::<i8>().add(line)) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = data;
@@ -209,6 +224,25 @@ macro_rules! kernels {
                     unsafe { product::<Avx512<$t>>(g) }, unsafe { product::<Avx2<$t>>(g) }, unsafe { product::<Plain<$t>>(g) });
                 run(g.0);
             }
+            unsafe fn lane_product(g: RawLaneProduct<Self>) {
+                // SAFETY (of the three calls, here and below): as for `product`.
+                versions!($t, run(g: LaneProduct<$t>) -> (), unsafe { lane_product::<Avx512<$t>>(g) },
+                    unsafe { lane_product::<Avx2<$t>>(g) }, unsafe { lane_product::<Plain<$t>>(g) });
+                run(g.0);
+            }
+            unsafe fn lane_sum(g: RawLaneSum<Self>) {
+                versions!($t, run(g: LaneSum<$t>) -> (), unsafe { lane_sum::<Avx512<$t>>(g) },
+                    unsafe { lane_sum::<Avx2<$t>>(g) }, unsafe { lane_sum::<Plain<$t>>(g) });
+                run(g.0);
+            }
+            unsafe fn lane_pack(rows: &[*const $t; LANES], n: usize, to: *mut $t) {
+                versions!($t, run(rows: &[*const $t; LANES], n: usize, to: *mut $t) -> (),
+                    unsafe { lane_pack::<Avx512<$t>>(rows, n, to) }, unsafe { lane_pack::<Avx2<$t>>(rows, n, to) },
+                    unsafe { lane_pack::<Plain<$t>>(rows, n, to) });
+                run(rows, n, to);
+            }
+            versions!($t, lane_residual(out: &mut [Lane<$t>], y: &[Lane<$t>], mask: Option<&[Lane<$t>]>) -> Lane<$t>,
+                lane_residual_body(out, y, mask), lane_residual_body(out, y, mask), lane_residual_body(out, y, mask));
             versions!($t, adam(step: AdamStep<$t>, w: &mut [$t], m: &mut [$t], v: &mut [$t], g: &[$t]) -> (),
                 adam_body(step, w, m, v, g), adam_body(step, w, m, v, g), adam_body(step, w, m, v, g));
             versions!($t, residual(out: &mut [$t], y: &[$t], mask: Option<&[$t]>) -> $t,

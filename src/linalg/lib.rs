@@ -10,6 +10,7 @@
 //! | [`product`] | [`gemm`] on strided views, [`matmul`] |
 //! | [`decompose`] | symmetric eigenvalues, singular values, Cholesky, least squares |
 //! | [`clamp`], [`lanes`] | clamped spectra and their derivative, sixteen matrices at once |
+//! | [`lane_product`] | products of sixteen samples at once, one per lane |
 //! | [`kernels`] | what a training step needs: products of small matrices and fused loops, by CPU features |
 //! | [`symmetric`] | functions of symmetric matrices, half-vectorisation, checks |
 #![warn(missing_docs)]
@@ -18,10 +19,16 @@ pub mod clamp;
 pub mod decompose;
 pub mod error;
 pub mod kernels;
+pub mod lane_product;
+mod lane_tile;
 pub mod lanes;
 pub mod product;
 pub mod real;
+#[cfg(target_arch = "x86_64")]
+mod shuffle;
 mod simd;
+#[cfg(target_arch = "x86_64")]
+mod simd_x86;
 pub mod symmetric;
 mod tile;
 
@@ -31,5 +38,3 @@ pub use error::{Error, Result};
 pub use product::{gemm, matmul};
 pub use real::Real;
 pub use symmetric::{is_symmetric, smat, svec, sym_fn, symmetrise};
-#[cfg(test)]
-mod tests_kernels;

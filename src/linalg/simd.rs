@@ -28,6 +28,15 @@ pub(crate) unsafe trait Simd: Copy {
     /// a b + c.
     unsafe fn fma(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Height and width of a register tile where both operands fill their lanes (see `lane_tile`).
+    const SIDE: usize;
+    fn plus(a: Self::Scalar, b: Self::Scalar) -> Self::Scalar;
+    /// The sum over the lanes of each vector.
+    unsafe fn sums(v: &[Self::Vector; 16]) -> [Self::Scalar; 16];
+    /// Numbers per row that `transpose` takes at once.
+    const PACK: usize;
+    /// PACK numbers of each of sixteen rows, transposed: `to[16 j + l] = rows[l][i + j]`.
+    unsafe fn transpose(rows: &[*const Self::Scalar; 16], i: usize, to: *mut Self::Scalar);
 }
 
 /// Arrays of eight: the compiler maps them to whatever the target has.
@@ -44,6 +53,23 @@ macro_rules! plain {
             const LANES: usize = 8;
             const ROWS: usize = 4;
             const COLS: usize = 1;
+            const SIDE: usize = 2;
+            #[inline(always)]
+            fn plus(a: $t, b: $t) -> $t {
+                a + b
+            }
+            #[inline(always)]
+            unsafe fn sums(v: &[[$t; 8]; 16]) -> [$t; 16] {
+                std::array::from_fn(|i| v[i].iter().sum())
+            }
+            const PACK: usize = 1;
+            #[inline(always)]
+            unsafe fn transpose(rows: &[*const $t; 16], i: usize, to: *mut $t) {
+                for (l, row) in rows.iter().enumerate() {
+                    // SAFETY: inside the rows and the result by contract.
+                    unsafe { *to.add(l) = *row.add(i) }
+                }
+            }
             #[inline(always)]
             unsafe fn zero() -> [$t; 8] {
                 [0.0; 8]
@@ -91,138 +117,3 @@ macro_rules! plain {
 }
 plain!(f32);
 plain!(f64);
-
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::Simd;
-    use std::arch::x86_64::*;
-
-    #[derive(Clone, Copy)]
-    pub(crate) struct Avx512<T>(std::marker::PhantomData<T>);
-    #[derive(Clone, Copy)]
-    pub(crate) struct Avx2<T>(std::marker::PhantomData<T>);
-
-    macro_rules! x86 {
-        ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $rows:expr, $cols:expr, $zero:ident, $splat:ident, $load:ident,
-         $store:ident, $fma:ident, $add:ident, |$n:ident| $mask:expr,
-         |$lp:ident, $lm:ident| $load_part:expr, |$sp:ident, $sm:ident, $sv:ident| $store_part:expr) => {
-            // SAFETY: each method is one instruction of the set the implementor names, which the caller guarantees.
-            unsafe impl Simd for $name<$t> {
-                type Scalar = $t;
-                type Vector = $v;
-                type Mask = $m;
-                const LANES: usize = $lanes;
-                const ROWS: usize = $rows;
-                const COLS: usize = $cols;
-                #[inline(always)]
-                unsafe fn zero() -> $v {
-                    unsafe { $zero() }
-                }
-                #[inline(always)]
-                unsafe fn splat(x: $t) -> $v {
-                    unsafe { $splat(x) }
-                }
-                #[inline(always)]
-                unsafe fn load(p: *const $t) -> $v {
-                    unsafe { $load(p) }
-                }
-                #[inline(always)]
-                unsafe fn store(p: *mut $t, v: $v) {
-                    unsafe { $store(p, v) }
-                }
-                #[inline(always)]
-                #[allow(unused_unsafe)] // a shift in one set, an instruction in the other
-                unsafe fn mask($n: usize) -> $m {
-                    unsafe { $mask }
-                }
-                #[inline(always)]
-                unsafe fn load_part($lp: *const $t, $lm: $m) -> $v {
-                    unsafe { $load_part }
-                }
-                #[inline(always)]
-                unsafe fn store_part($sp: *mut $t, $sm: $m, $sv: $v) {
-                    unsafe { $store_part }
-                }
-                #[inline(always)]
-                unsafe fn fma(a: $v, b: $v, c: $v) -> $v {
-                    unsafe { $fma(a, b, c) }
-                }
-                #[inline(always)]
-                unsafe fn add(a: $v, b: $v) -> $v {
-                    unsafe { $add(a, b) }
-                }
-            }
-        };
-    }
-
-    x86!(
-        Avx512<f32>,
-        __m512,
-        __mmask16,
-        16,
-        8,
-        3,
-        _mm512_setzero_ps,
-        _mm512_set1_ps,
-        _mm512_loadu_ps,
-        _mm512_storeu_ps,
-        _mm512_fmadd_ps,
-        _mm512_add_ps,
-        |n| (u32::MAX >> (32 - n)) as u16,
-        |p, m| _mm512_maskz_loadu_ps(m, p),
-        |p, m, v| _mm512_mask_storeu_ps(p, m, v)
-    );
-    x86!(
-        Avx512<f64>,
-        __m512d,
-        __mmask8,
-        8,
-        8,
-        3,
-        _mm512_setzero_pd,
-        _mm512_set1_pd,
-        _mm512_loadu_pd,
-        _mm512_storeu_pd,
-        _mm512_fmadd_pd,
-        _mm512_add_pd,
-        |n| (u32::MAX >> (32 - n)) as u8,
-        |p, m| _mm512_maskz_loadu_pd(m, p),
-        |p, m, v| _mm512_mask_storeu_pd(p, m, v)
-    );
-    x86!(
-        Avx2<f32>,
-        __m256,
-        __m256i,
-        8,
-        4,
-        3,
-        _mm256_setzero_ps,
-        _mm256_set1_ps,
-        _mm256_loadu_ps,
-        _mm256_storeu_ps,
-        _mm256_fmadd_ps,
-        _mm256_add_ps,
-        |n| _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
-        |p, m| _mm256_maskload_ps(p, m),
-        |p, m, v| _mm256_maskstore_ps(p, m, v)
-    );
-    x86!(
-        Avx2<f64>,
-        __m256d,
-        __m256i,
-        4,
-        4,
-        3,
-        _mm256_setzero_pd,
-        _mm256_set1_pd,
-        _mm256_loadu_pd,
-        _mm256_storeu_pd,
-        _mm256_fmadd_pd,
-        _mm256_add_pd,
-        |n| _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), _mm256_setr_epi64x(0, 1, 2, 3)),
-        |p, m| _mm256_maskload_pd(p, m),
-        |p, m, v| _mm256_maskstore_pd(p, m, v)
-    );
-}
-#[cfg(target_arch = "x86_64")]
-pub(crate) use x86::{Avx2, Avx512};

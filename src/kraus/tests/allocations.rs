@@ -40,8 +40,28 @@ fn symmetric(l: usize, n: usize) -> Array3<f32> {
     Array3::from_shape_fn((l, n, n), |(s, i, j)| ((s * 31 + (i + 1) * (j + 1) * 7) % 13) as f32 / 130.0)
 }
 
-/// Allocations of each epoch, as seen between two calls of the watcher.
+/// A step large enough to be split over cores allocates nothing either. The pool has one thread, which all is counted on.
+#[test]
+fn no_allocation_inside_an_epoch_over_several_blocks() {
+    let _alone = ALONE.lock();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for (p, q, rank, batch) in [(60, 30, 10, 16), (22, 22, 20, 64)] {
+        let (x, y) = (symmetric(128, p), symmetric(128, q));
+        let problem = Problem::matrices(x.view(), y.view()).unwrap();
+        let arch = Architecture::single(p, q, rank);
+        let stack = kraus::Stack::glorot(&arch, 1).unwrap();
+        assert!(kraus::Engine::new(&problem, &stack, batch).unwrap().is_parallel());
+        let counts = pool.install(|| per_epoch_in_batches(&problem, arch, batch));
+        assert_eq!(counts, [0; 5], "{p} -> {q}, batches of {batch}");
+    }
+}
+
 fn per_epoch(problem: &Problem<'_, f32>, arch: Architecture) -> Vec<usize> {
+    per_epoch_in_batches(problem, arch, 16)
+}
+
+/// Allocations of each epoch, as seen between two calls of the watcher.
+fn per_epoch_in_batches(problem: &Problem<'_, f32>, arch: Architecture, batch: usize) -> Vec<usize> {
     let mut seen = Vec::with_capacity(8);
     let mut watch = |_: &Progress| {
         seen.push(CALLS.with(Cell::get));
@@ -49,7 +69,7 @@ fn per_epoch(problem: &Problem<'_, f32>, arch: Architecture) -> Vec<usize> {
     };
     let mut session = Session { validation: Some(problem), watch: None };
     session.watch = Some(&mut watch);
-    let params = AdamParams { stopping: Stopping::after(6), keep_best: true, ..Default::default() };
+    let params = AdamParams { stopping: Stopping::after(6), keep_best: true, batch, rate: 1e-4, ..Default::default() };
     params.check().unwrap().fit_with(problem, Start::Random { arch, seed: 1 }, &mut session).unwrap();
     seen.windows(2).map(|w| w[1] - w[0]).collect()
 }

@@ -52,16 +52,25 @@ fn gradients_agree_with_central_differences() {
     for depth in 1..=3 {
         for gamma in [Gamma::None, Gamma::Clamp(0.4)] {
             for masked in [false, true] {
-                for kind in ["symmetric", "general", "units"] {
+                // Few samples are worked on one by one, many sixteen at a time (29: a full group and a part of one).
+                for (kind, l) in
+                    [("symmetric", 7), ("general", 7), ("units", 7), ("symmetric", 29), ("general", 29), ("mixed", 29)]
+                {
                     let seed = depth as u64 * 10;
                     let stack = Stack::<f64>::glorot(&arch(depth, gamma), seed + 1).unwrap();
                     let q = stack.q();
-                    let l = 7;
                     let mut x = random((l, 4, 4), seed + 2);
                     let mut y = random((l, q, q), seed + 3);
                     let mut mask = random((l, q, q), seed + 4);
                     if kind == "symmetric" {
                         (x, y, mask) = (psd(x), symmetric(y), symmetric(mask));
+                    } else if kind == "mixed" {
+                        // Eigenvalues are clamped in some samples, singular values in others.
+                        for (mut x, a) in
+                            x.outer_iter_mut().zip(psd(random((l, 4, 4), seed + 5)).outer_iter()).step_by(3)
+                        {
+                            x.assign(&a);
+                        }
                     }
                     mask.mapv_inplace(|v| f64::from(u8::from(v > -0.2)));
                     let pairs = vec![(0, 1), (1, 1), (2, 0), (3, 3), (1, 2), (0, 3), (2, 2)];
@@ -74,13 +83,13 @@ fn gradients_agree_with_central_differences() {
                     let problem = if masked { problem.with_mask(mask.view()).unwrap() } else { problem };
                     assert_eq!(problem.is_symmetric(), kind == "symmetric");
                     let e = error(&stack, &problem);
-                    assert!(e < 1e-6, "depth {depth} {gamma:?} masked {masked} {kind}: {e:e}");
+                    assert!(e < 1e-6, "depth {depth} {gamma:?} masked {masked} {kind} {l}: {e:e}");
                     cases += 1;
                 }
             }
         }
     }
-    assert_eq!(cases, 36);
+    assert_eq!(cases, 72);
 }
 
 #[test]

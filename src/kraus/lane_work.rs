@@ -1,0 +1,183 @@
+//! Forward and backward pass with one sample per lane: small matrices, sixteen samples at a time.
+//!
+//! The arithmetic of [`crate::work`], on [`Lane`]s: every entry of X, T = W X, P and D is sixteen numbers. Only the
+//! gradient sums over lanes. Used where a step has enough samples to fill the lanes and T stays in the second cache.
+
+use crate::layout::Layer;
+use crate::problem::{Inputs, Problem};
+use crate::stack::Gamma;
+use crate::work::Shared;
+use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_put, lane_residual};
+use linalg::lanes::{LANES, Lane};
+use linalg::{Clamp, Real};
+
+/// T of all layers should leave room for the rest in the second cache.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Whether a step over `batch` samples is faster with one sample per lane.
+pub(crate) fn pays<T: Real>(problem: &Problem<'_, T>, layers: &[Layer], batch: usize) -> bool {
+    let entries = layers.iter().map(Layer::len).sum::<usize>();
+    let filled = 4 * batch >= 3 * batch.next_multiple_of(LANES);
+    matches!(problem.inputs(), Inputs::Matrices(_)) && filled && entries * size_of::<Lane<T>>() <= MOST_BYTES
+}
+
+/// Buffers for sixteen samples, allocated once per fit.
+pub(crate) struct LaneWork<T> {
+    /// Per layer: its inputs.
+    z: Vec<Vec<Lane<T>>>,
+    /// Per layer: T = W X.
+    t: Vec<Vec<Lane<T>>>,
+    /// Per gap between layers: clamps of eigenvalues and of singular values.
+    clamps: Vec<[Clamp<T>; 2]>,
+    /// Outputs, then their gradients, then those of each layer's inputs.
+    delta: Vec<Lane<T>>,
+    before: Vec<Lane<T>>,
+    y: Vec<Lane<T>>,
+    mask: Vec<Lane<T>>,
+    /// W X^T or D W.
+    other: Vec<Lane<T>>,
+}
+
+impl<T: Real> LaneWork<T> {
+    pub fn new(problem: &Problem<'_, T>, layers: &[Layer], gamma: Gamma) -> Self {
+        let zeros = |n: usize| vec![[T::of(0.0); LANES]; n];
+        let side = layers.iter().map(|l| l.p.max(l.q)).max().unwrap_or(0);
+        let widest = layers.iter().map(Layer::len).max().unwrap_or(0);
+        let q = problem.q();
+        let clamp = |eps: f64, n: usize| [(); 2].map(|()| Clamp::new(n, LANES, T::of(eps)));
+        Self {
+            z: layers.iter().map(|l| zeros(l.p * l.p)).collect(),
+            t: layers.iter().map(|l| zeros(l.len())).collect(),
+            clamps: match gamma {
+                Gamma::Clamp(eps) => layers[1..].iter().map(|l| clamp(eps, l.p)).collect(),
+                Gamma::None => Vec::new(),
+            },
+            delta: zeros(side * side),
+            before: zeros(side * side),
+            y: zeros(q * q),
+            mask: zeros(if problem.mask_slice().is_some() { q * q } else { 0 }),
+            other: zeros(if layers.len() == 1 && problem.is_symmetric() { 0 } else { widest }),
+        }
+    }
+
+    /// Adds the gradient over `samples` to `grad` and returns their sum of squares.
+    pub fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize], grad: &mut [T]) -> f64 {
+        let mut sum = 0.0;
+        let mut groups = samples.chunks(LANES).peekable();
+        while let Some(group) = groups.next() {
+            let next = groups.peek().copied().unwrap_or(shared.ahead);
+            self.forward(shared, group, next);
+            sum += self.errors(shared, group);
+            if shared.backward {
+                fetch(shared, next, 2);
+                self.backward(shared, group, grad);
+            }
+        }
+        sum
+    }
+
+    fn forward(&mut self, shared: &Shared<'_, '_, T>, group: &[usize], next: &[usize]) {
+        let (depth, symmetric) = (shared.layers.len(), shared.problem.is_symmetric());
+        if let Inputs::Matrices(x) = shared.problem.inputs() {
+            let size = shared.problem.p() * shared.problem.p();
+            put(x.as_slice(), size, group, &mut self.z[0]);
+        }
+        for (index, layer) in shared.layers.iter().enumerate() {
+            let &Layer { r, q, p, .. } = layer;
+            let w = &shared.params[layer.range()];
+            let (done, after) = self.z.split_at_mut(index + 1);
+            let out = if index + 1 == depth { &mut self.delta } else { &mut after[0] };
+            let t = &mut self.t[index];
+            fetch(shared, if index == 0 { next } else { &[] }, 0);
+            lane_gemm((q * r, p, p), w, (p, 1), &done[index], (p, 1), t, (p, 1), Store::Set);
+            fetch(shared, if index == 0 { next } else { &[] }, 1);
+            // P[a, c] = sum over (k, i) of T[a, k, i] W[c, k, i], with c along the rows of the product.
+            let half = if symmetric { Store::SetSymmetric } else { Store::Set };
+            lane_gemm((q, q, r * p), w, (r * p, 1), t, (1, r * p), out, (1, q), half);
+            if index + 1 < depth && !self.clamps.is_empty() {
+                clamp(&mut self.clamps[index], shared, group, out, q, true);
+            }
+        }
+    }
+
+    fn errors(&mut self, shared: &Shared<'_, '_, T>, group: &[usize]) -> f64 {
+        let size = shared.problem.q() * shared.problem.q();
+        put(shared.problem.targets_slice(), size, group, &mut self.y);
+        let mask = shared.problem.mask_slice().map(|m| {
+            put(m, size, group, &mut self.mask);
+            &self.mask[..]
+        });
+        lane_residual(&mut self.delta[..size], &self.y, mask).iter().map(|s| s.as_f64()).sum()
+    }
+
+    fn backward(&mut self, shared: &Shared<'_, '_, T>, group: &[usize], grad: &mut [T]) {
+        let symmetric = shared.problem.is_symmetric();
+        for (index, layer) in shared.layers.iter().enumerate().rev() {
+            let &Layer { r, q, p, .. } = layer;
+            let w = &shared.params[layer.range()];
+            let grad = &mut grad[layer.range()];
+            let (d, t, shape) = (&self.delta, &self.t[index], (q, r * p, q));
+            // D^T T, and D (W X^T) unless that is the same.
+            lane_gradient(shape, d, (1, q), t, r * p, grad, r * p);
+            if !symmetric {
+                let other = &mut self.other[..layer.len()];
+                lane_gemm((q * r, p, p), w, (p, 1), &self.z[index], (1, p), other, (p, 1), Store::Set);
+                lane_gradient(shape, d, (q, 1), other, r * p, grad, r * p);
+            }
+            if index > 0 {
+                // U = D W, then W^T U.
+                let u = &mut self.other[..layer.len()];
+                lane_gemm((r * p, q, q), w, (1, r * p), d, (1, q), u, (1, r * p), Store::Set);
+                let half = if symmetric { Store::SetSymmetric } else { Store::Set };
+                lane_gemm((p, p, q * r), w, (1, p), u, (p, 1), &mut self.before, (p, 1), half);
+                if !self.clamps.is_empty() {
+                    clamp(&mut self.clamps[index - 1], shared, group, &mut self.before, p, false);
+                }
+                std::mem::swap(&mut self.delta, &mut self.before);
+            }
+        }
+    }
+}
+
+/// Asks for a third of the next samples. Shuffled samples are cold, no prefetcher can guess their order, and asking for
+/// all of them at once would fill the queue.
+fn fetch<T: Real>(shared: &Shared<'_, '_, T>, next: &[usize], third: usize) {
+    next.iter().take(LANES).skip(third).step_by(3).for_each(|&sample| shared.prefetch(sample));
+}
+
+fn put<T: Real>(data: &[T], size: usize, group: &[usize], to: &mut [Lane<T>]) {
+    lane_put(group.len(), |l| &data[group[l] * size..(group[l] + 1) * size], to);
+}
+
+/// Clamps n x n matrices in place, or takes gradients back through the clamp.
+fn clamp<T: Real>(
+    clamps: &mut [Clamp<T>; 2],
+    shared: &Shared<'_, '_, T>,
+    group: &[usize],
+    data: &mut [Lane<T>],
+    n: usize,
+    forward: bool,
+) {
+    let flags = shared.problem.symmetric_inputs();
+    for (kind, clamp) in clamps.iter_mut().enumerate() {
+        let ours: [bool; LANES] =
+            std::array::from_fn(|l| group.get(l).is_some_and(|&sample| flags[sample] == (kind == 0)));
+        let Some(first) = ours.iter().position(|&o| o) else { continue };
+        // Lanes that are idle or of the other kind repeat the first matrix, so that they converge with it.
+        for (to, from) in clamp.batch().iter_mut().zip(&data[..n * n]) {
+            for l in 0..LANES {
+                to[l] = if ours[l] { from[l] } else { from[first] };
+            }
+        }
+        if forward {
+            clamp.forward(kind == 0);
+        } else {
+            clamp.backward();
+        }
+        for (to, from) in data[..n * n].iter_mut().zip(clamp.batch()) {
+            for l in 0..LANES {
+                to[l] = if ours[l] { from[l] } else { to[l] };
+            }
+        }
+    }
+}
