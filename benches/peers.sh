@@ -1,35 +1,46 @@
 #!/usr/bin/env bash
-# One sitting: our epoch benchmark, then JAX (hand gradient and autodiff) and PyTorch on the same scenarios, and the ratios.
-# usage: PEERS_PYTHON=python-with-jax-and-torch benches/peers.sh [scenarios, comma separated] [threads]
-# Ratios are of CPU time at one thread (what an idle machine would take) and of wall time at more, the least of all epochs.
+# One sitting: all of our benches and what people use today on the same inputs, as one file and as a table of ratios.
+#
+# usage: PEERS_PYTHON=python benches/peers.sh [output.json]        (default: benches/results.json)
+# PEERS_PYTHON needs jax, torch, pyriemann, POT and scikit-learn; shared/peers must lie beside the repository.
+# SCENARIOS=S1,S2 restricts the epochs; PARTS="epoch spd svm exact exact-large scaling" the parts; BUDGET the seconds per peer and scenario.
+#
+# The file: {"date", "machine": {"model", "cores", "load"}, "rows": [{"group", "case", "who", "threads", "milliseconds"}]}. Some rows
+# have more fields: "wall" beside CPU time, "gflops", "mse". Times are the least of several runs: CPU time at one thread,
+# which is what an idle machine would take, and wall time at two.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 peers=$root/../shared/peers
-scenarios=${1:-S1,S2,S3,S4,S5,S6a,S6b,S6c}
-threads=${2:-1}
+output=$(realpath -m "${1:-$root/benches/results.json}")
+scenarios=${SCENARIOS:-S1,S2,S3,S4,S5,S6a,S6b,S6c}
+parts=${PARTS:-epoch spd svm exact exact-large scaling}
 [ -d "$peers" ] || { echo "no peers at $peers: nothing to compare with" >&2; exit 1; }
-: "${PEERS_PYTHON:?set it to a python that has jax and torch}"
+: "${PEERS_PYTHON:?set it to a python that has jax, torch, pyriemann, POT and scikit-learn}"
 out=$(mktemp -d); trap 'rm -rf "$out"' EXIT
-cd "$root"
-RAYON_NUM_THREADS=$threads cargo bench -q --workspace --bench epoch -- --json ${scenarios//,/ } >"$out/ours.jsonl"
-cd "$peers"
-export RESULTS=$out/peers.jsonl BUDGET=${BUDGET:-1.5} PYTHONDONTWRITEBYTECODE=1
-touch "$RESULTS"
-"$PEERS_PYTHON" bench_jax.py "$threads" hand gemm "$scenarios" >&2
-"$PEERS_PYTHON" bench_jax.py "$threads" auto gemm "$scenarios" >&2
-"$PEERS_PYTHON" bench_torch.py "$threads" eager gemm2 "$scenarios" >&2
-"$PEERS_PYTHON" - "$out" "$threads" <<'PY'
-import json, sys
-out, threads = sys.argv[1], int(sys.argv[2])
-rows = lambda name: [json.loads(line) for line in open(f'{out}/{name}.jsonl')]
-key = 'cmin' if threads == 1 else 'wmin'
-peers = {(r['lib'] + '-' + r['variant'].split('-')[0], r['scen']): 1e3 * r[key] for r in rows('peers')}
-kinds = ['jax-hand', 'jax-auto', 'torch-eager']
-print('least ms per epoch (%s time, %d thread%s), and how many times ours' % (
-    'CPU' if threads == 1 else 'wall', threads, '' if threads == 1 else 's'))
-print('%-5s %10s ' % ('', 'ours') + ' '.join('%22s' % k for k in kinds))
-for r in rows('ours'):
-    cells = ['%12.2f (%5.1fx)' % (peers[k, r['scen']], peers[k, r['scen']] / r[key]) if (k, r['scen']) in peers else '-' for k in kinds]
-    print('%-5s %10.2f ' % (r['scen'], r[key]) + ' '.join('%22s' % c for c in cells))
-print('load average: ' + open('/proc/loadavg').read().strip())
-PY
+export REPRO_BENCH_DATA=$out PYTHONDONTWRITEBYTECODE=1 BUDGET=${BUDGET:-1.5}
+wanted() { [[ " $parts " == *" $1 "* ]]; }
+ours() { (cd "$root" && RAYON_NUM_THREADS=$1 cargo bench -q --workspace --bench "$2" -- "${@:3}"); }
+theirs() { "$PEERS_PYTHON" "$root/benches/peers.py" "$out" "$peers" "$@"; }
+
+theirs 1 gemm >>"$out/rows.jsonl"
+if wanted epoch; then
+    for threads in 1 2; do
+        ours $threads epoch --json ${scenarios//,/ } >>"$out/ours.jsonl"
+        cd "$peers"
+        export RESULTS=$out/peers.jsonl
+        "$PEERS_PYTHON" bench_jax.py $threads hand gemm "$scenarios" >&2
+        "$PEERS_PYTHON" bench_jax.py $threads auto gemm "$scenarios" >&2
+        "$PEERS_PYTHON" bench_torch.py $threads eager gemm2 "$scenarios" >&2
+        # Once more, so that a busy moment spoils neither side.
+        ours $threads epoch --json ${scenarios//,/ } >>"$out/ours.jsonl"
+    done
+fi
+if wanted spd; then
+    ours 1 geometry >>"$out/geometry.jsonl"; theirs 1 spd >>"$out/rows.jsonl"; ours 1 geometry >>"$out/geometry.jsonl"
+fi
+if wanted svm; then ours 1 svm >>"$out/rows.jsonl"; theirs 1 svm >>"$out/rows.jsonl"; fi
+if wanted exact; then ours 1 limits exact >>"$out/rows.jsonl"; theirs 1 converge >>"$out/rows.jsonl"; fi
+if wanted exact-large; then ours 1 limits exact-large >>"$out/rows.jsonl"; theirs 1 converge-large >>"$out/rows.jsonl"; fi
+if wanted scaling; then ours 1 limits scaling >>"$out/rows.jsonl"; fi
+theirs 1 gemm >>"$out/rows.jsonl"
+"$PEERS_PYTHON" "$root/benches/collect.py" "$out" "$output"

@@ -14,6 +14,9 @@ use linalg::{Clamp, Real};
 /// T of all layers should leave room for the rest in the second cache.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Pieces of the first product, between which the samples of the next step are fetched.
+const PIECES: usize = 8;
+
 /// Whether a step over `batch` samples is faster with one sample per lane.
 pub(crate) fn pays<T: Real>(problem: &Problem<'_, T>, layers: &[Layer], batch: usize) -> bool {
     let entries = layers.iter().map(Layer::len).sum::<usize>();
@@ -69,7 +72,6 @@ impl<T: Real> LaneWork<T> {
             self.forward(shared, group, next);
             sum += self.errors(shared, group);
             if shared.backward {
-                fetch(shared, next, 2);
                 self.backward(shared, group, grad);
             }
         }
@@ -88,9 +90,13 @@ impl<T: Real> LaneWork<T> {
             let (done, after) = self.z.split_at_mut(index + 1);
             let out = if index + 1 == depth { &mut self.delta } else { &mut after[0] };
             let t = &mut self.t[index];
-            fetch(shared, if index == 0 { next } else { &[] }, 0);
-            lane_gemm((q * r, p, p), w, (p, 1), &done[index], (p, 1), t, (p, 1), Store::Set);
-            fetch(shared, if index == 0 { next } else { &[] }, 1);
+            // Shuffled samples are cold, no prefetcher can guess their order, and asking for all at once fills the queue.
+            let mut cold = next.iter().take(if index == 0 { LANES } else { 0 });
+            let rows = (q * r).div_ceil(5 * PIECES).max(2) * 5;
+            for (w, t) in w.chunks(rows * p).zip(t.chunks_mut(rows * p)) {
+                cold.by_ref().take(LANES / PIECES).for_each(|&sample| shared.prefetch(sample));
+                lane_gemm((w.len() / p, p, p), w, (p, 1), &done[index], (p, 1), t, (p, 1), Store::Set);
+            }
             // P[a, c] = sum over (k, i) of T[a, k, i] W[c, k, i], with c along the rows of the product.
             let half = if symmetric { Store::SetSymmetric } else { Store::Set };
             lane_gemm((q, q, r * p), w, (r * p, 1), t, (1, r * p), out, (1, q), half);
@@ -137,12 +143,6 @@ impl<T: Real> LaneWork<T> {
             }
         }
     }
-}
-
-/// Asks for a third of the next samples. Shuffled samples are cold, no prefetcher can guess their order, and asking for
-/// all of them at once would fill the queue.
-fn fetch<T: Real>(shared: &Shared<'_, '_, T>, next: &[usize], third: usize) {
-    next.iter().take(LANES).skip(third).step_by(3).for_each(|&sample| shared.prefetch(sample));
 }
 
 fn put<T: Real>(data: &[T], size: usize, group: &[usize], to: &mut [Lane<T>]) {

@@ -9,12 +9,12 @@
 //! below rounding it is taken as 0. For symmetric matrices U = V, G is symmetrised and only D- remains.
 
 use crate::kernels::Kernels;
-use crate::lanes::{FEW, LANES, Lane, eigh_body, svd_body};
+use crate::lanes::{FEW, LANES, Lane, dot, eigh_body, row, row_mut, stride, svd_body, tiled};
 use num_traits::Float;
 
 /// Decompositions of a batch of up to [`LANES`] matrices, kept between forward and backward.
 ///
-/// Entry (i, j) of the matrix in lane l is number (i n + j) `lanes` + l of every buffer.
+/// Entry (i, j) of the matrix in lane l is number (i stride + j) `lanes` + l of every buffer; beyond j = n there are zeros.
 #[derive(Debug, Clone)]
 pub struct Clamp<T> {
     n: usize,
@@ -33,7 +33,7 @@ impl<T: Float + Kernels> Clamp<T> {
     /// Room for `count` n x n matrices, 1 to [`LANES`].
     pub fn new(n: usize, count: usize, eps: T) -> Self {
         let lanes = if count <= FEW { FEW } else { LANES };
-        let square = || vec![T::zero(); n * n * lanes];
+        let square = || vec![T::zero(); n * stride(n, lanes) * lanes];
         let s = vec![T::zero(); n * lanes];
         Self {
             n,
@@ -61,15 +61,17 @@ impl<T: Float + Kernels> Clamp<T> {
 
     /// Puts one matrix (row-major) into a lane.
     pub fn put(&mut self, lane: usize, matrix: &[T]) {
-        for (to, &x) in self.m[lane..].iter_mut().step_by(self.lanes).zip(matrix) {
-            *to = x;
+        let (wide, lanes) = (stride(self.n, self.lanes) * self.lanes, self.lanes);
+        for (to, from) in self.m.chunks_exact_mut(wide).zip(matrix.chunks_exact(self.n)) {
+            to[lane..].iter_mut().step_by(lanes).zip(from).for_each(|(to, &x)| *to = x);
         }
     }
 
     /// Takes one matrix (row-major) out of a lane.
     pub fn take(&self, lane: usize, matrix: &mut [T]) {
-        for (x, &from) in matrix.iter_mut().zip(self.m[lane..].iter().step_by(self.lanes)) {
-            *x = from;
+        let wide = stride(self.n, self.lanes) * self.lanes;
+        for (to, from) in matrix.chunks_exact_mut(self.n).zip(self.m.chunks_exact(wide)) {
+            to.iter_mut().zip(from[lane..].iter().step_by(self.lanes)).for_each(|(to, &x)| *to = x);
         }
     }
 
@@ -99,13 +101,13 @@ pub(crate) fn backward_body<T: Float>(c: &mut Clamp<T>) {
 
 #[inline(always)]
 fn forward<T: Float, const L: usize>(c: &mut Clamp<T>) {
-    let (n, eps) = (c.n, c.eps);
+    let (n, eps, wide) = (c.n, c.eps, stride(c.n, L));
     let (m, u) = (c.m.as_chunks_mut::<L>().0, c.u.as_chunks_mut::<L>().0);
     let (v, s) = (c.v.as_chunks_mut::<L>().0, c.s.as_chunks_mut::<L>().0);
     if c.symmetric {
         for i in 0..n {
             for j in 0..n {
-                u[i * n + j] = m[i.max(j) * n + i.min(j)];
+                u[i * wide + j] = m[i.max(j) * wide + i.min(j)];
             }
         }
         m.copy_from_slice(u);
@@ -114,7 +116,7 @@ fn forward<T: Float, const L: usize>(c: &mut Clamp<T>) {
     } else {
         for i in 0..n {
             for j in 0..n {
-                u[j * n + i] = m[i * n + j];
+                u[j * wide + i] = m[i * wide + j];
             }
         }
         svd_body(n, u, s, v);
@@ -130,47 +132,47 @@ fn forward<T: Float, const L: usize>(c: &mut Clamp<T>) {
         }
         c.active = true;
         for a in 0..n {
-            let mut x = u[i * n + a];
+            let mut x = u[i * wide + a];
             for l in 0..L {
                 x[l] = x[l] * lift[l];
             }
-            for b in 0..n {
-                for l in 0..L {
-                    m[a * n + b][l] = m[a * n + b][l] + x[l] * v[i * n + b][l];
-                }
-            }
+            add_row(row_mut(m, a, wide), &tiled(&x), row(v, i, wide));
         }
     }
 }
 
-/// out[i][j] = sum_k a[i][k] b[k][j], or b[j][k] if `transposed`, or a[k][i] if `left`.
+/// y <- y + x v along a row.
 #[inline(always)]
-fn product<T: Float, const L: usize>(
-    n: usize,
-    out: &mut [[T; L]],
-    a: &[[T; L]],
-    left: bool,
-    b: &[[T; L]],
-    transposed: bool,
-) {
+fn add_row<T: Float>(y: &mut [Lane<T>], x: &Lane<T>, v: &[Lane<T>]) {
+    for (y, v) in y.iter_mut().zip(v) {
+        for l in 0..LANES {
+            y[l] = y[l] + x[l] * v[l];
+        }
+    }
+}
+
+/// out[i][j] = sum_k a[i][k] b[k][j], with a[k][i] instead if `left`.
+#[inline(always)]
+fn product<T: Float, const L: usize>(n: usize, out: &mut [[T; L]], a: &[[T; L]], left: bool, b: &[[T; L]]) {
+    let wide = stride(n, L);
     for i in 0..n {
-        for j in 0..n {
-            let mut sum = [T::zero(); L];
+        for c in 0..wide * L / LANES {
+            let mut sum = [T::zero(); LANES];
             for k in 0..n {
-                let x = if left { &a[k * n + i] } else { &a[i * n + k] };
-                let y = if transposed { &b[j * n + k] } else { &b[k * n + j] };
-                for l in 0..L {
+                let x = tiled(&a[if left { k * wide + i } else { i * wide + k }]);
+                let y = &row(b, k, wide)[c];
+                for l in 0..LANES {
                     sum[l] = sum[l] + x[l] * y[l];
                 }
             }
-            out[i * n + j] = sum;
+            row_mut(out, i, wide)[c] = sum;
         }
     }
 }
 
 #[inline(always)]
 fn backward<T: Float, const L: usize>(c: &mut Clamp<T>) {
-    let (n, eps, symmetric) = (c.n, c.eps, c.symmetric);
+    let (n, eps, symmetric, wide) = (c.n, c.eps, c.symmetric, stride(c.n, L));
     let (m, work) = (c.m.as_chunks_mut::<L>().0, c.work.as_chunks_mut::<L>().0);
     let (u, v, s) = (c.u.as_chunks::<L>().0, c.v.as_chunks::<L>().0, c.s.as_chunks::<L>().0);
     let (zero, one) = (T::zero(), T::one());
@@ -183,12 +185,16 @@ fn backward<T: Float, const L: usize>(c: &mut Clamp<T>) {
         }
     }
     // K = U^T G V: singular vectors are the rows of u and v.
-    product(n, work, u, false, m, false);
-    product(n, m, work, false, v, true);
+    product(n, work, u, false, m);
+    for i in 0..n {
+        for j in 0..n {
+            m[i * wide + j] = dot(row(work, i, wide), row(v, j, wide));
+        }
+    }
     for i in 0..n {
         for j in i..n {
             let (si, sj) = (s[i], s[j]);
-            let (kij, kji) = (m[i * n + j], m[j * n + i]);
+            let (kij, kji) = (m[i * wide + j], m[j * wide + i]);
             for l in 0..L {
                 let (hi, lo) = (si[l].max(sj[l]), si[l].min(sj[l]));
                 let between = (hi - eps) / if hi > lo { hi - lo } else { one };
@@ -198,12 +204,12 @@ fn backward<T: Float, const L: usize>(c: &mut Clamp<T>) {
                 let plus = if lo >= eps { one } else { raised };
                 let plus = if symmetric || sum <= rounding * top[l] { zero } else { plus };
                 let (even, odd) = ((kij[l] + kji[l]) * half, (kij[l] - kji[l]) * half);
-                m[i * n + j][l] = minus * even + plus * odd;
-                m[j * n + i][l] = minus * even - plus * odd;
+                m[i * wide + j][l] = minus * even + plus * odd;
+                m[j * wide + i][l] = minus * even - plus * odd;
             }
         }
     }
     // U K V^T.
-    product(n, work, u, true, m, false);
-    product(n, m, work, false, v, false);
+    product(n, work, u, true, m);
+    product(n, m, work, false, v);
 }

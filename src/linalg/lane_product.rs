@@ -138,27 +138,22 @@ pub fn lane_residual<T: Kernels>(out: &mut [Lane<T>], y: &[Lane<T>], mask: Optio
 
 #[inline(always)]
 pub(crate) fn residual_body<T: Float>(out: &mut [Lane<T>], y: &[Lane<T>], mask: Option<&[Lane<T>]>) -> Lane<T> {
-    for (i, (out, y)) in out.iter_mut().zip(y).enumerate() {
-        for l in 0..LANES {
-            out[l] = out[l] - y[l];
-        }
-        if let Some(mask) = mask {
-            for l in 0..LANES {
-                out[l] = out[l] * mask[i][l];
-            }
-        }
+    let flat = out.as_flattened_mut();
+    flat.iter_mut().zip(y.as_flattened()).for_each(|(o, &y)| *o = *o - y);
+    if let Some(mask) = mask {
+        flat.iter_mut().zip(mask.as_flattened()).for_each(|(o, &m)| *o = *o * m);
     }
     // Four running sums, in a fixed order, so that none waits for the other.
-    let mut sums = [[T::zero(); LANES]; 4];
-    for four in out.chunks(4) {
-        for (sum, x) in sums.iter_mut().zip(four) {
-            for l in 0..LANES {
-                sum[l] = sum[l] + x[l] * x[l];
-            }
+    let mut sums = [T::zero(); 4 * LANES];
+    let (fours, rest) = flat.as_chunks::<{ 4 * LANES }>();
+    for four in fours {
+        for l in 0..4 * LANES {
+            sums[l] = sums[l] + four[l] * four[l];
         }
     }
-    let mut total = sums[0];
-    for sum in &sums[1..] {
+    sums.iter_mut().zip(rest).for_each(|(s, &x)| *s = *s + x * x);
+    let mut total = [T::zero(); LANES];
+    for sum in sums.chunks_exact(LANES) {
         for l in 0..LANES {
             total[l] = total[l] + sum[l];
         }

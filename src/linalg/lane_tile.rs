@@ -80,11 +80,17 @@ unsafe fn strip<S: Simd, const MR: usize, const NV: usize>(mut g: LaneProduct<S:
     }
 }
 
+/// Whether a tile of this shape is compiled for the instruction set.
+#[inline(always)]
+fn fits<S: Simd>(rows: usize, cols: usize) -> bool {
+    rows <= S::SIDE && cols <= S::SIDE
+}
+
 /// Calls a function of two constants by two numbers between 1 and S::SIDE.
 macro_rules! by_shape {
     ($rows:expr, $cols:expr, |$m:ident, $n:ident| $call:expr, $(($a:literal, $b:literal)),*) => {
         match ($rows, $cols) {
-            $(($a, $b) if $a <= S::SIDE && $b <= S::SIDE => {
+            $(($a, $b) if fits::<S>($a, $b) => {
                 const $m: usize = $a;
                 const $n: usize = $b;
                 $call

@@ -15,6 +15,16 @@ pub(crate) const FEW: usize = 4;
 pub type Lane<T> = [T; LANES];
 
 const SWEEPS: usize = 30;
+/// Rotations of disjoint pairs whose angles are computed together, so that they do not wait for each other.
+const TOGETHER: usize = 8;
+
+/// The i-th pair of a round of a tournament of `n` players (n even; i below n / 2): every two meet once in n - 1 rounds.
+#[inline(always)]
+fn pair(n: usize, round: usize, i: usize) -> (usize, usize) {
+    let wrap = |x: usize| if x >= n - 1 { x - (n - 1) } else { x };
+    let (a, b) = if i == 0 { (n - 1, round) } else { (wrap(round + i), wrap(round + n - 1 - i)) };
+    (a.min(b), a.max(b))
+}
 
 #[inline(always)]
 fn zip<T: Float, const L: usize>(a: &[T; L], b: &[T; L], f: impl Fn(T, T) -> T) -> [T; L] {
@@ -51,6 +61,14 @@ fn any_above<T: Float, const L: usize>(off: &[T; L], floor: &[T; L]) -> bool {
     (0..L).fold(false, |b, l| b | (off[l] * off[l] > floor[l]))
 }
 
+/// Whether a sweep that turned by at most these tangents was the last. What turns of size t leave behind is of size t^2:
+/// once that is rounding, another sweep would find nothing to do.
+#[inline(always)]
+fn settled<T: Float, const L: usize>(n: usize, rounding: T, turned: &[T; L]) -> bool {
+    let n = T::from(n).unwrap_or_else(T::one); // every number of rows is a number
+    turned.iter().all(|&t| t * t * n <= rounding)
+}
+
 /// Divides each lane by its Frobenius norm, so that no square over- or underflows; the norms.
 #[inline(always)]
 fn normalise<T: Float, const L: usize>(m: &mut [[T; L]]) -> [T; L] {
@@ -73,76 +91,123 @@ fn normalise<T: Float, const L: usize>(m: &mut [[T; L]]) -> [T; L] {
     norm
 }
 
-/// (x, y) <- (c x - s y, s x + c y).
+/// Entries from one row of a matrix to the next: rows are filled up with zeros to whole vectors of sixteen numbers.
+pub(crate) fn stride(n: usize, lanes: usize) -> usize {
+    n.next_multiple_of(LANES / lanes)
+}
+
+/// L numbers, repeated to sixteen: what meets every entry of a row, as a row meets it.
 #[inline(always)]
-fn rotate<T: Float, const L: usize>(x: &mut [T; L], y: &mut [T; L], c: &[T; L], s: &[T; L]) {
-    for l in 0..L {
-        let (a, b) = (x[l], y[l]);
-        x[l] = c[l] * a - s[l] * b;
-        y[l] = s[l] * a + c[l] * b;
+pub(crate) fn tiled<T: Float, const L: usize>(x: &[T; L]) -> Lane<T> {
+    let mut out = [T::zero(); LANES];
+    for l in 0..LANES {
+        out[l] = x[l % L];
+    }
+    out
+}
+
+/// Sixteen numbers added up to L.
+#[inline(always)]
+pub(crate) fn folded<T: Float, const L: usize>(x: &Lane<T>) -> [T; L] {
+    let mut out = [T::zero(); L];
+    for part in x.chunks_exact(L) {
+        for l in 0..L {
+            out[l] = out[l] + part[l];
+        }
+    }
+    out
+}
+
+/// A row in vectors of sixteen.
+#[inline(always)]
+pub(crate) fn row<T, const L: usize>(m: &[[T; L]], i: usize, stride: usize) -> &[Lane<T>] {
+    m[i * stride..(i + 1) * stride].as_flattened().as_chunks().0
+}
+
+/// A row in vectors of sixteen.
+#[inline(always)]
+pub(crate) fn row_mut<T, const L: usize>(m: &mut [[T; L]], i: usize, stride: usize) -> &mut [Lane<T>] {
+    m[i * stride..(i + 1) * stride].as_flattened_mut().as_chunks_mut().0
+}
+
+/// The product of two rows.
+#[inline(always)]
+pub(crate) fn dot<T: Float, const L: usize>(x: &[Lane<T>], y: &[Lane<T>]) -> [T; L] {
+    let mut sum = [T::zero(); LANES];
+    for (x, y) in x.iter().zip(y) {
+        for l in 0..LANES {
+            sum[l] = sum[l] + x[l] * y[l];
+        }
+    }
+    folded(&sum)
+}
+
+/// Rows p < q: (x, y) <- (c x - s y, s x + c y).
+#[inline(always)]
+fn rotate_rows<T: Float, const L: usize>(m: &mut [[T; L]], stride: usize, p: usize, q: usize, c: &[T; L], s: &[T; L]) {
+    let (c, s) = (tiled(c), tiled(s));
+    let (head, tail) = m.split_at_mut(q * stride);
+    for (x, y) in row_mut(head, p, stride).iter_mut().zip(row_mut(tail, 0, stride)) {
+        for l in 0..LANES {
+            let (a, b) = (x[l], y[l]);
+            x[l] = c[l] * a - s[l] * b;
+            y[l] = s[l] * a + c[l] * b;
+        }
     }
 }
 
-/// Rotates two rows of `n` entries each.
 #[inline(always)]
-fn rotate_rows<T: Float, const L: usize>(m: &mut [[T; L]], n: usize, p: usize, q: usize, c: &[T; L], s: &[T; L]) {
-    let (head, tail) = m.split_at_mut(q * n);
-    for (x, y) in head[p * n..(p + 1) * n].iter_mut().zip(&mut tail[..n]) {
-        rotate(x, y, c, s);
-    }
-}
-
-#[inline(always)]
-fn set_identity<T: Float, const L: usize>(m: &mut [[T; L]], n: usize) {
+fn set_identity<T: Float, const L: usize>(m: &mut [[T; L]], n: usize, stride: usize) {
     m.fill([T::zero(); L]);
     for i in 0..n {
-        m[i * n + i] = [T::one(); L];
+        m[i * stride + i] = [T::one(); L];
     }
 }
 
 /// A = V^T diag(w) V for symmetric A (n, n): on return `w` holds the eigenvalues and the **rows** of `v` the vectors.
-/// `a` is destroyed.
+/// `a` is destroyed. Rows of all matrices are [`stride`] entries apart.
 #[inline(always)]
 pub(crate) fn eigh_body<T: Float, const L: usize>(n: usize, a: &mut [[T; L]], w: &mut [[T; L]], v: &mut [[T; L]]) {
-    set_identity(v, n);
+    let wide = stride(n, L);
+    set_identity(v, n, wide);
     let norm = normalise(a);
     let half = T::epsilon() / (T::one() + T::one());
     let floor = [half * half; L];
     for _ in 0..SWEEPS {
-        let mut busy = false;
+        let mut turned = [T::zero(); L];
         for p in 0..n {
             for q in p + 1..n {
-                let off = a[p * n + q];
+                let off = a[p * wide + q];
                 if !any_above(&off, &floor) {
                     continue;
                 }
-                busy = true;
-                let [c, s, t] = rotation(&a[p * n + p], &a[q * n + q], &off, &floor);
-                let (pp, qq) = (a[p * n + p], a[q * n + q]);
-                rotate_rows(a, n, p, q, &c, &s);
+                let [c, s, t] = rotation(&a[p * wide + p], &a[q * wide + q], &off, &floor);
+                let (pp, qq) = (a[p * wide + p], a[q * wide + q]);
+                rotate_rows(a, wide, p, q, &c, &s);
                 for k in 0..n {
-                    let (x, y) = (a[p * n + k], a[q * n + k]);
-                    a[k * n + p] = x;
-                    a[k * n + q] = y;
+                    let (x, y) = (a[p * wide + k], a[q * wide + k]);
+                    a[k * wide + p] = x;
+                    a[k * wide + q] = y;
                 }
                 let mut zero = off;
                 for l in 0..L {
                     let small = off[l] * off[l] <= floor[l];
-                    a[p * n + p][l] = pp[l] - t[l] * off[l];
-                    a[q * n + q][l] = qq[l] + t[l] * off[l];
+                    a[p * wide + p][l] = pp[l] - t[l] * off[l];
+                    a[q * wide + q][l] = qq[l] + t[l] * off[l];
+                    turned[l] = turned[l].max(t[l].abs());
                     zero[l] = if small { off[l] } else { T::zero() };
                 }
-                a[p * n + q] = zero;
-                a[q * n + p] = zero;
-                rotate_rows(v, n, p, q, &c, &s);
+                a[p * wide + q] = zero;
+                a[q * wide + p] = zero;
+                rotate_rows(v, wide, p, q, &c, &s);
             }
         }
-        if !busy {
+        if settled(n, half, &turned) {
             break;
         }
     }
     for i in 0..n {
-        w[i] = zip(&a[i * n + i], &norm, |x, norm| x * norm);
+        w[i] = zip(&a[i * wide + i], &norm, |x, norm| x * norm);
     }
 }
 
@@ -150,37 +215,54 @@ pub(crate) fn eigh_body<T: Float, const L: usize>(n: usize, a: &mut [[T; L]], w:
 /// are the singular vectors and `s` holds the values, unsorted. Vectors of vanishing values are completed to a basis.
 #[inline(always)]
 pub(crate) fn svd_body<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], s: &mut [[T; L]], v: &mut [[T; L]]) {
-    set_identity(v, n);
+    let wide = stride(n, L);
+    set_identity(v, n, wide);
     let norm = normalise(u);
     let four = T::one() + T::one() + T::one() + T::one();
     let tiny = T::epsilon() * four;
     for i in 0..n {
-        s[i] = dot(n, u, i, i);
+        s[i] = dot(row(u, i, wide), row(u, i, wide));
     }
+    let even = n.next_multiple_of(2);
     for _ in 0..SWEEPS {
-        let mut busy = false;
-        for p in 0..n {
-            for q in p + 1..n {
-                let off = dot(n, u, p, q);
-                let floor = zip(&s[p], &s[q], |a, b| (a * b).max(T::zero()) * (tiny * tiny));
-                if !any_above(&off, &floor) {
-                    continue;
+        let mut turned = [T::zero(); L];
+        let rounds = (0..even - 1).flat_map(|round| (0..even / 2).step_by(TOGETHER).map(move |first| (round, first)));
+        for (round, first) in rounds {
+            let met = first..(first + TOGETHER).min(even / 2);
+            let mut turns = [[[T::zero(); L]; 4]; TOGETHER];
+            let mut any = false;
+            for i in met.clone() {
+                let (p, q) = pair(even, round, i);
+                if q < n {
+                    let off = dot(row(u, p, wide), row(u, q, wide));
+                    let floor = zip(&s[p], &s[q], |a, b| (a * b).max(T::zero()) * (tiny * tiny));
+                    any |= any_above(&off, &floor);
+                    let [c, sin, t] = rotation(&s[p], &s[q], &off, &floor);
+                    turns[i - first] = [c, sin, t, off];
                 }
-                busy = true;
-                let [c, sin, t] = rotation(&s[p], &s[q], &off, &floor);
-                rotate_rows(u, n, p, q, &c, &sin);
-                rotate_rows(v, n, p, q, &c, &sin);
-                for l in 0..L {
-                    s[p][l] = (s[p][l] - t[l] * off[l]).max(T::zero());
-                    s[q][l] = s[q][l] + t[l] * off[l];
+            }
+            if !any {
+                continue;
+            }
+            for i in met {
+                let ((p, q), [c, sin, t, off]) = (pair(even, round, i), &turns[i - first]);
+                // With an odd number one sits out each round.
+                if q < n {
+                    rotate_rows(u, wide, p, q, c, sin);
+                    rotate_rows(v, wide, p, q, c, sin);
+                    for l in 0..L {
+                        s[p][l] = (s[p][l] - t[l] * off[l]).max(T::zero());
+                        s[q][l] = s[q][l] + t[l] * off[l];
+                        turned[l] = turned[l].max(t[l].abs());
+                    }
                 }
             }
         }
         // Norms kept by updates drift: start each sweep from the true ones.
         for i in 0..n {
-            s[i] = dot(n, u, i, i);
+            s[i] = dot(row(u, i, wide), row(u, i, wide));
         }
-        if !busy {
+        if settled(n, tiny, &turned) {
             break;
         }
     }
@@ -192,7 +274,7 @@ pub(crate) fn svd_body<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], s: 
     for i in 0..n {
         let inverse = zip(&s[i], &top, |x, top| if x > tiny * top { T::one() / x } else { T::zero() });
         for k in 0..n {
-            u[i * n + k] = zip(&u[i * n + k], &inverse, |x, f| x * f);
+            u[i * wide + k] = zip(&u[i * wide + k], &inverse, |x, f| x * f);
         }
     }
     for l in 0..L {
@@ -207,48 +289,31 @@ pub(crate) fn svd_body<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], s: 
     }
 }
 
-/// The product of rows p and q.
-#[inline(always)]
-fn dot<T: Float, const L: usize>(n: usize, u: &[[T; L]], p: usize, q: usize) -> [T; L] {
-    // Two running sums, so that one addition need not wait for the other.
-    let (mut even, mut odd) = ([T::zero(); L], [T::zero(); L]);
-    let mut pairs = u[p * n..(p + 1) * n].iter().zip(&u[q * n..(q + 1) * n]);
-    while let Some((x, y)) = pairs.next() {
-        for l in 0..L {
-            even[l] = even[l] + x[l] * y[l];
-        }
-        if let Some((x, y)) = pairs.next() {
-            for l in 0..L {
-                odd[l] = odd[l] + x[l] * y[l];
-            }
-        }
-    }
-    zip(&even, &odd, |a, b| a + b)
-}
-
 /// Row i of lane l becomes a unit vector orthogonal to all other rows (rows not yet known are zero).
 fn complete<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], i: usize, l: usize) {
+    let wide = stride(n, L);
     let mut best = (T::zero(), 0);
     for axis in 0..n {
-        let share = (0..n).filter(|&j| j != i).fold(T::zero(), |s, j| s + u[j * n + axis][l] * u[j * n + axis][l]);
+        let share =
+            (0..n).filter(|&j| j != i).fold(T::zero(), |s, j| s + u[j * wide + axis][l] * u[j * wide + axis][l]);
         if T::one() - share > best.0 {
             best = (T::one() - share, axis);
         }
     }
     for k in 0..n {
-        u[i * n + k][l] = if k == best.1 { T::one() } else { T::zero() };
+        u[i * wide + k][l] = if k == best.1 { T::one() } else { T::zero() };
     }
     // Twice, because once leaves rounding of the size of what was removed.
     for _ in 0..2 {
         for j in (0..n).filter(|&j| j != i) {
-            let d = (0..n).fold(T::zero(), |s, k| s + u[i * n + k][l] * u[j * n + k][l]);
+            let d = (0..n).fold(T::zero(), |s, k| s + u[i * wide + k][l] * u[j * wide + k][l]);
             for k in 0..n {
-                u[i * n + k][l] = u[i * n + k][l] - d * u[j * n + k][l];
+                u[i * wide + k][l] = u[i * wide + k][l] - d * u[j * wide + k][l];
             }
         }
-        let norm = (0..n).fold(T::zero(), |s, k| s + u[i * n + k][l] * u[i * n + k][l]).sqrt();
+        let norm = (0..n).fold(T::zero(), |s, k| s + u[i * wide + k][l] * u[i * wide + k][l]).sqrt();
         for k in 0..n {
-            u[i * n + k][l] = u[i * n + k][l] / norm;
+            u[i * wide + k][l] = u[i * wide + k][l] / norm;
         }
     }
 }

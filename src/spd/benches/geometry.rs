@@ -2,7 +2,7 @@
 //! CPU time of all threads (the one to compare on a shared machine).
 //!
 //! `cargo bench -p spd --bench geometry`; for one core set RAYON_NUM_THREADS=1. Ratios against peers are made by running the
-//! same shapes there in the same sitting.
+//! same matrices there in the same sitting: with REPRO_BENCH_DATA=folder they are written there as raw doubles.
 
 use ndarray::{Array2, Array3, Axis};
 use rand::SeedableRng;
@@ -55,6 +55,13 @@ fn rayon_threads() -> usize {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (x, y) = (trials(1), trials(2));
+    // For peers, to be timed on the same.
+    if let Some(folder) = std::env::var_os("REPRO_BENCH_DATA") {
+        for (name, data) in [("x.bin", &x), ("y.bin", &y)] {
+            let bytes = data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
+            std::fs::write(std::path::Path::new(&folder).join(name), bytes)?;
+        }
+    }
     let params = MeanParams { tolerance: 1e-8, max_iterations: 50 }.check()?;
     let metric = Metric::AffineInvariant;
     let labels: Vec<i64> = (0..TRIALS as i64).map(|i| i % 4).collect();

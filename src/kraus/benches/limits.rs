@@ -1,0 +1,102 @@
+//! Two questions about cost: how long to an exact fit, and how an epoch grows with l, p, q and r. As JSON lines.
+//!
+//! `RAYON_NUM_THREADS=1 cargo bench -p kraus --bench limits -- [exact] [exact-large] [scaling]`. Times are CPU milliseconds of
+//! the whole process, the least of several runs.
+
+use kraus::simulate::{Recipe, Split};
+use kraus::{AdamParams, ClosedForm, Flow, Problem, Session, Solver, Start, Stopping};
+use std::time::Instant;
+
+/// CPU milliseconds of this process, all threads.
+fn cpu() -> f64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    t.tv_sec as f64 * 1e3 + t.tv_nsec as f64 * 1e-6
+}
+
+fn row(group: &str, case: &str, milliseconds: f64, more: &str) {
+    let threads = rayon::current_num_threads();
+    println!(
+        "{{\"group\":\"{group}\",\"case\":\"{case}\",\"who\":\"ours\",\"threads\":{threads},\"milliseconds\":{milliseconds:.4}{more}}}"
+    );
+}
+
+/// From the data to a test MSE below 1e-6, by the closed form: checking the data, moments, fit.
+fn exact(case: &str, p: usize, q: usize, rank: usize, runs: usize) {
+    let recipe = Recipe { p, q, rank, noise: 0.0, seed: 1 };
+    let (train, test) = (recipe.samples::<f64>(Split::Train, 0..10000), recipe.samples::<f64>(Split::Test, 0..1000));
+    let mut least = (f64::INFINITY, f64::NAN);
+    for _ in 0..runs {
+        let begun = cpu();
+        let problem = Problem::matrices(train.x.view(), train.y.view()).expect("valid data");
+        let fit = ClosedForm.fit(&problem, Start::single(p, q, rank, 1)).expect("the data determine the map");
+        let took = cpu() - begun;
+        let test = Problem::matrices(test.x.view(), test.y.view()).expect("valid data");
+        least = (least.0.min(took), fit.model.mse(&test).expect("shapes fit"));
+    }
+    row("to test MSE 1e-6", case, least.0, &format!(",\"mse\":{:e}", least.1));
+}
+
+/// The least CPU time of an epoch.
+fn epoch(l: usize, p: usize, q: usize, rank: usize) -> f64 {
+    let data = Recipe { p, q, rank: 2, noise: 0.0, seed: 1 }.samples::<f32>(Split::Train, 0..l);
+    let problem = Problem::matrices(data.x.view(), data.y.view()).expect("valid data");
+    let adam = AdamParams { stopping: Stopping::after(1000), rate: 1e-4, ..Default::default() }.check().expect("valid");
+    let (mut least, mut last, mut epochs, begun) = (f64::INFINITY, cpu(), 0, Instant::now());
+    let mut watch = |_: &kraus::Progress| {
+        (least, epochs) = (least.min(cpu() - last), epochs + 1);
+        last = cpu();
+        if begun.elapsed().as_secs_f64() > 0.4 && epochs >= 4 { Flow::Cancel } else { Flow::Continue }
+    };
+    let mut session = Session { validation: None, watch: None };
+    session.watch = Some(&mut watch);
+    adam.fit_with(&problem, Start::single(p, q, rank, 0), &mut session).expect("converges");
+    least
+}
+
+/// The slope of log y over log x.
+fn exponent(points: &[(f64, f64)]) -> f64 {
+    let logs = points.iter().map(|&(x, y)| (x.ln(), y.ln())).collect::<Vec<_>>();
+    let n = logs.len() as f64;
+    let mean = |f: fn(&(f64, f64)) -> f64| logs.iter().map(f).sum::<f64>() / n;
+    let (mx, my) = (mean(|p| p.0), mean(|p| p.1));
+    logs.iter().map(|(x, y)| (x - mx) * (y - my)).sum::<f64>() / logs.iter().map(|(x, _)| (x - mx).powi(2)).sum::<f64>()
+}
+
+/// One size over a decade, the others fixed. Expected is what l r q p (p + 1.5 q) gives over the same points: the
+/// products W X, half of (W X) W^T, and D (W X).
+fn scaling() {
+    let base = [2000usize, 20, 20, 10];
+    for (index, name) in ["l", "p", "q", "r"].into_iter().enumerate() {
+        let from = [1000, 10, 10, 4][index];
+        let (mut times, mut costs) = (Vec::new(), Vec::new());
+        for factor in [1.0, 1.8, 3.2, 5.6, 10.0] {
+            let mut at = base;
+            at[index] = (f64::from(from) * factor).round() as usize;
+            // The larger sizes need fewer samples to be measured, and time per sample is what is compared.
+            let l = if index == 0 { at[0] } else { 320 };
+            let [_, p, q, r] = at;
+            let per = if index == 0 { 1.0 } else { l as f64 };
+            let ms = epoch(l, p, q, r);
+            row("scaling", &format!("{name} = {}", at[index]), ms, "");
+            times.push((at[index] as f64, ms / per));
+            let cost = (r * q * p) as f64 * (p as f64 + 1.5 * q as f64);
+            costs.push((at[index] as f64, if index == 0 { l as f64 } else { cost }));
+        }
+        let (got, expected) = (exponent(&times), exponent(&costs));
+        eprintln!("time grows as {name}^{got:.2}; multiply-adds as {name}^{expected:.2}");
+    }
+}
+
+fn main() {
+    let args = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect::<Vec<_>>();
+    let wanted = |name: &str| args.is_empty() || args.iter().any(|a| a == name);
+    if wanted("exact") {
+        exact("S1", 20, 10, 5, 5);
+    }
+    if wanted("exact-large") {
+        exact("S3, l = 10000", 100, 40, 20, 1);
+    }
+    if wanted("scaling") {
+        scaling();
+    }
+}
