@@ -143,12 +143,14 @@ impl<T: Real> Work<T> {
                 let d = &self.delta[s * q * q..(s + 1) * q * q];
                 let x = match (index, shared.problem.inputs()) {
                     (0, Inputs::Units { pairs, .. }) => {
-                        // dL_i = L_j D^T and dL_j = L_i D.
+                        // dL_i = L_j D^T and dL_j = L_i D; the same where data are symmetric, so that i = j.
                         let (i, j) = pairs[sample];
                         let (li, lj) = (i * r * q..(i + 1) * r * q, j * r * q..(j + 1) * r * q);
                         transpose(d, q, q, &mut self.flip);
                         small_gemm((r, q, q), &w[lj.clone()], (q, 1), &self.flip, q, &mut grad[li.clone()], q, true);
-                        small_gemm((r, q, q), &w[li], (q, 1), d, q, &mut grad[lj], q, true);
+                        if !symmetric {
+                            small_gemm((r, q, q), &w[li], (q, 1), d, q, &mut grad[lj], q, true);
+                        }
                         continue;
                     }
                     (0, Inputs::Matrices(x)) => input(x, sample, p),

@@ -21,6 +21,8 @@ pub enum Kind {
     General,
     /// Matrix units, a fifth of them on the diagonal.
     Units,
+    /// Matrix units on the diagonal and symmetric targets.
+    Diagonal,
 }
 
 /// A dataset and the models of a sweep.
@@ -64,6 +66,10 @@ impl Case {
         Self { kind, ..self }
     }
 
+    fn units(&self) -> bool {
+        matches!(self.kind, Kind::Units | Kind::Diagonal)
+    }
+
     fn masked(self) -> Self {
         Self { masked: true, ..self }
     }
@@ -98,6 +104,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("not symmetric, mask, mixed ranks", Case::new((4, 3), 15, 4, &mixed).of(Kind::General).masked().held()),
         ("matrix units", Case::new((6, 3), 22, 4, &one).of(Kind::Units)),
         ("matrix units, mask, mixed ranks", Case::new((5, 4), 17, 4, &mixed).of(Kind::Units).masked().held()),
+        ("matrix units on the diagonal", Case::deep(&[5, 4, 3], 9, 4, &one, Gamma::None).of(Kind::Diagonal)),
         ("depth 2", Case::deep(&[5, 4, 3], 16, 5, &one, Gamma::None)),
         ("depth 2, mixed ranks, mask", Case::deep(&[4, 6, 3], 14, 4, &mixed, Gamma::None).masked().held()),
         ("depth 3, not symmetric", Case::deep(&[4, 3, 5, 2], 13, 4, &one, Gamma::None).of(Kind::General)),
@@ -137,10 +144,11 @@ impl<T: Scalar> Set<T> {
     fn new(case: &Case, l: usize, rng: &mut ChaCha8Rng) -> Result<Self, Error> {
         let (p, q) = (case.dims[0], case.dims[case.dims.len() - 1]);
         let truth = KrausMap::<T>::glorot(2, q, p, 3)?;
-        let all = case.kind == Kind::Symmetric;
+        let all = matches!(case.kind, Kind::Symmetric | Kind::Diagonal);
+        let diagonal = |s: usize| s.is_multiple_of(5) || case.kind == Kind::Diagonal;
         let x = random(rng, l, p, |s| all || s % 3 == 0);
         let row = |s: usize| (s * 7 + 3) % p;
-        let units = (0..l).map(|s| (row(s), if s % 5 == 0 { row(s) } else { (s * 3 + 1) % p })).collect::<Vec<_>>();
+        let units = (0..l).map(|s| (row(s), if diagonal(s) { row(s) } else { (s * 3 + 1) % p })).collect::<Vec<_>>();
         let noise = random::<T>(rng, l, q, |_| all).mapv(|e| e * T::of(0.1));
         let y =
             if case.kind == Kind::Units { truth.apply_units(&units)? } else { truth.apply_batch(x.view())? } + noise;
@@ -149,9 +157,9 @@ impl<T: Scalar> Set<T> {
     }
 
     fn problem(&self, case: &Case) -> Result<Problem<'_, T>, Error> {
-        let problem = match case.kind {
-            Kind::Units => Problem::units(case.dims[0], self.units.clone(), self.y.view())?,
-            _ => Problem::matrices(self.x.view(), self.y.view())?,
+        let problem = match case.units() {
+            true => Problem::units(case.dims[0], self.units.clone(), self.y.view())?,
+            false => Problem::matrices(self.x.view(), self.y.view())?,
         };
         if case.masked { problem.with_mask(self.mask.view()) } else { Ok(problem) }
     }

@@ -135,3 +135,15 @@ fn forward_pass_agrees_with_the_plain_definition() {
         }
     }
 }
+
+/// Matrix units on the diagonal with symmetric targets count as symmetric data: L_i and L_j are then the same columns.
+#[test]
+fn gradients_at_diagonal_units() {
+    let y = symmetric(random((4, 3, 3), 5));
+    let problem = Problem::units(4, vec![(0, 0), (2, 2), (1, 1), (2, 2)], y.view()).unwrap();
+    assert!(problem.is_symmetric());
+    for dims in [&[4, 3][..], &[4, 5, 3]] {
+        let stack = Stack::<f64>::glorot(&Architecture::deep(dims, 6, Gamma::None), 1).unwrap();
+        assert!(error(&stack, &problem) < 1e-7, "{dims:?}: {}", error(&stack, &problem));
+    }
+}
