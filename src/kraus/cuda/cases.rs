@@ -83,6 +83,7 @@ impl Case {
 pub fn cases() -> Vec<(&'static str, Case)> {
     let clamp = Gamma::Clamp(0.2);
     let one = [(2, 1)];
+    let clamp_of = |dims: &[usize], l: usize| Case::deep(dims, l, 2, &one, clamp);
     let mixed = [(3, 1), (5, 2), (4, 1), (2, 3)];
     vec![
         ("one of everything", Case::new((1, 1), 1, 1, &[(1, 0)])),
@@ -115,6 +116,7 @@ pub fn cases() -> Vec<(&'static str, Case)> {
         ("clamp of both kinds", Case::deep(&[6, 4, 3], 16, 5, &[(2, 1), (2, 2)], clamp).of(Kind::General).held()),
         ("clamp, matrix units, mask", Case::deep(&[6, 3, 4], 22, 4, &[(4, 1), (5, 2)], clamp).of(Kind::Units).masked()),
         ("clamp, larger", Case { steps: 6, ..Case::deep(&[26, 25, 4], 6, 3, &[(2, 1)], clamp) }),
+        ("clamp, larger, not symmetric", Case { steps: 4, ..clamp_of(&[26, 25, 4], 4).of(Kind::General) }),
         ("clamp of 1 x 1", Case::deep(&[3, 1, 2], 12, 4, &[(2, 1)], Gamma::Clamp(0.5))),
         ("clamp that does nothing", Case::deep(&[4, 1, 3], 12, 4, &[(2, 1)], Gamma::Clamp(0.0)).of(Kind::General)),
     ]
@@ -176,6 +178,9 @@ pub fn with_job<T: Scalar, R>(case: &Case, then: impl FnOnce(&Job<'_, T>) -> R) 
             stopping: Stopping::after(epochs),
             batch: case.batch,
             rate: 1e-3 * (index + 1) as f64,
+            beta1: 0.9 - 0.05 * index as f64,
+            beta2: 0.999 - 0.01 * index as f64,
+            epsilon: 1e-7 * (index + 1) as f64,
             seed,
             keep_best: case.keep_best,
             ..AdamParams::default()

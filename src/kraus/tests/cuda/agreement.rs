@@ -7,7 +7,7 @@ use kraus::backend::{Backend, BackendError, Choice, Cpu, Job, Trainable, Trial, 
 use kraus::cuda::Scalar;
 use kraus::cuda::cases::{Case, Kind, cases};
 use kraus::cuda::selftest::{F32, F64, compare, selftest};
-use kraus::{AdamParams, Architecture, Flow, Gamma, Problem, Start, Stop, Stopping};
+use kraus::{AdamParams, Architecture, Flow, Gamma, Inputs, KrausMap, Problem, Stack, Start, Stop, Stopping};
 
 fn agree<T: Trainable + Scalar>(standin: &Standin, tolerance: f64) {
     for (name, case) in &cases() {
@@ -39,7 +39,7 @@ fn the_self_test_is_well() {
     let mut lines = Vec::new();
     assert!(selftest(&mut |line| lines.push(line)).unwrap(), "{lines:#?}");
     let ends = |text: &str| lines.iter().any(|line| line.ends_with(text));
-    assert!(lines[0].starts_with("stand-in, sm_86") && ends("64 of 64 well"), "{lines:#?}");
+    assert!(lines[0].starts_with("stand-in, sm_86") && ends("66 of 66 well"), "{lines:#?}");
     assert!(lines.last().unwrap().starts_with("time S1"), "{lines:#?}");
 }
 
@@ -59,6 +59,29 @@ fn a_clamp_of_rank_deficient_matrices_trains() {
         let first = (losses[0][0] - losses[1][0]).abs() / losses[1][0];
         assert!(first < 1e-2, "{losses:?}");
     }
+}
+
+/// The singular values of Gamma's output do not depend on that choice: with the identity after it and zero targets the loss
+/// is the sum of their squares.
+#[test]
+fn a_clamp_of_rank_deficient_matrices_raises_every_value() {
+    let Some(_standin) = open(Load::Whole) else { return };
+    let case = Case { kind: Kind::Units, batch: 20, steps: 1, ..Case::new((6, 5), 20, 20, &[(2, 1)]) };
+    with_job::<f64, _>(&case, |job| {
+        let zero = job.problem.targets().mapv(|_| 0.0);
+        let Inputs::Units { pairs, .. } = job.problem.inputs() else { panic!("units") };
+        let problem = Problem::units(6, pairs.clone(), zero.view()).unwrap();
+        let identity = KrausMap::new(ndarray::Array2::eye(5).insert_axis(ndarray::Axis(0))).unwrap();
+        let layers = vec![KrausMap::glorot(2, 5, 6, 1).unwrap(), identity];
+        let start = Start::Given(Stack::new(layers, Gamma::Clamp(0.5)).unwrap());
+        let trials = vec![Trial { start, ..job.trials[0].clone() }];
+        let job = Job { problem: &problem, trials, ..job.clone() };
+        let losses =
+            [on_gpu(&job), Cpu.train(&job, &mut go_on).unwrap()].map(|f| f[0].as_ref().unwrap().history.loss[0]);
+        assert!((losses[0] - losses[1]).abs() < 1e-12 * losses[1], "{losses:?}");
+        // Three of five values vanish and are raised to a half.
+        assert!(losses[1] > 3.0 * 0.25 / 25.0, "{losses:?}");
+    });
 }
 
 /// An epoch as a graph gives the bits that its steps give one by one, and fewer launches.
@@ -82,6 +105,26 @@ fn graphs_change_nothing() {
         });
     }
     assert_eq!(standin.live(), 0, "leaked");
+}
+
+/// Rates so large that the validation loss bounces: the best epoch is not the last, and each model gets its own.
+#[test]
+fn best_epochs_are_kept() {
+    let Some(_standin) = open(Load::Whole) else { return };
+    with_job::<f64, _>(&Case { held: true, ..Case::new((5, 3), 18, 7, &[(2, 1), (3, 2), (2, 3), (3, 4)]) }, |job| {
+        let mut trials = job.trials.clone();
+        for (trial, rate) in trials.iter_mut().zip([0.02, 0.05, 0.1, 0.2]) {
+            let stopping = Stopping::after(30);
+            trial.adam =
+                AdamParams { rate, stopping, batch: 7, keep_best: true, ..AdamParams::default() }.check().unwrap();
+        }
+        let job = Job { trials, ..job.clone() };
+        let (gpu, cpu) = (on_gpu(&job), Cpu.train(&job, &mut go_on).unwrap());
+        let apart = compare(&gpu, &cpu).unwrap();
+        assert!(apart.losses < 1e-9 && apart.parameters < 1e-9, "{apart:?}");
+        let epochs = cpu.iter().map(|fit| fit.as_ref().unwrap().history.model_epoch).collect::<Vec<_>>();
+        assert!(epochs[1..].iter().any(|&epoch| epoch < 30), "{epochs:?}");
+    });
 }
 
 /// TF32 is used where it is asked for and nowhere else: three digits agree, not seven.

@@ -87,17 +87,19 @@ fn little_memory(standin: &Standin, job: &Job<'_, f64>) {
         if let Some(bytes) = promised {
             standin.set("STANDIN_PROMISED", bytes);
         }
-        let before = standin.launches();
+        let before = (standin.launches(), standin.refusals());
         let done = train(Choice::Cuda, job, &mut go_on);
         standin.unset("STANDIN_MEMORY");
         standin.unset("STANDIN_PROMISED");
-        done.map(|done| (standin.launches() - before, same(&done.fits, &whole.fits)))
+        let refused = standin.refusals() > before.1;
+        done.map(|done| (standin.launches() - before.0, same(&done.fits, &whole.fits), refused))
     };
-    let (at_once, _) = launches(1 << 20, None).unwrap();
-    let (planned, equal) = launches(5000, None).unwrap();
-    assert!(equal && planned > at_once, "{planned} launches, {at_once} at once");
-    let (halved, equal) = launches(5000, Some(1 << 30)).unwrap();
-    assert!(equal && halved > at_once, "{halved} launches, {at_once} at once");
+    let (at_once, _, refused) = launches(1 << 20, None).unwrap();
+    assert!(!refused);
+    let (planned, equal, refused) = launches(8000, None).unwrap();
+    assert!(equal && planned > at_once && !refused, "{planned} launches, {at_once} at once, refused: {refused}");
+    let (halved, equal, refused) = launches(8000, Some(1 << 30)).unwrap();
+    assert!(equal && halved > at_once && refused, "{halved} launches, {at_once} at once, refused: {refused}");
     println!("launches: {at_once} at once, {planned} planned, {halved} halved");
     let why = launches(1000, None).unwrap_err().to_string();
     assert!(why.contains("bytes of the device's memory"), "{why}");

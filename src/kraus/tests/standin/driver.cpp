@@ -41,7 +41,7 @@ struct Graph {
     std::vector<Work> work;
 };
 std::set<const void*> loaded;
-long graphs, replays, peak;
+long graphs, replays, peak, refusals;
 Stream null_stream;
 std::set<Stream*> streams;
 struct Function {
@@ -81,7 +81,7 @@ int allocate(Address* out, size_t bytes) {
     if (allocations++ == setting("STANDIN_OOM_AT", -1)) return MEMORY;
     long limit = setting("STANDIN_MEMORY", 1 << 30);
     if (in_use + (long)bytes > limit) drain_all();  // what is queued to be freed counts as free
-    if (in_use + (long)bytes > limit) return MEMORY;
+    if (in_use + (long)bytes > limit) return refusals++, MEMORY;
     size_t whole = (bytes + 3) / 4 * 4, body = (whole + PAGE - 1) / PAGE * PAGE;
     char* map = (char*)mmap(nullptr, body + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED || mprotect(map + PAGE, body, PROT_READ | PROT_WRITE)) return MEMORY;
@@ -160,6 +160,7 @@ extern "C" __attribute__((visibility("default"))) long standin_live() {
 extern "C" __attribute__((visibility("default"))) long standin_allocations() { return allocations; }
 extern "C" __attribute__((visibility("default"))) long standin_launches() { return launches; }
 extern "C" __attribute__((visibility("default"))) long standin_replays() { return replays; }
+extern "C" __attribute__((visibility("default"))) long standin_refusals() { return refusals; }
 // The most memory that was in use since the last question.
 extern "C" __attribute__((visibility("default"))) long standin_peak() {
     GUARD;

@@ -89,6 +89,11 @@ impl Standin {
         self.ask("standin_replays")
     }
 
+    /// Allocations that did not fit, so far.
+    pub fn refusals(&self) -> i64 {
+        self.ask("standin_refusals")
+    }
+
     /// The most bytes in use since the last call.
     pub fn peak(&self) -> i64 {
         self.ask("standin_peak")
