@@ -37,7 +37,7 @@ def gemm():
     torch.set_num_threads(threads)
     a, b, c = torch.rand(2000, 2000), torch.rand(2000, 2000), torch.empty(2000, 2000)
     ms = least(lambda: torch.mm(a, b, out=c), 12)
-    row('limit', 'GEMM 2000 x 2000 x 2000, f32', 'PyTorch', ms, gflops=16e6 / ms)
+    row('limit', 'GEMM 2000 x 2000 x 2000, f32', 'PyTorch', ms, gflops=16e3 / ms)
 
 
 def spd():

@@ -3,7 +3,7 @@
 #
 # usage: PEERS_PYTHON=python benches/peers.sh [output.json]        (default: benches/results.json)
 # PEERS_PYTHON needs jax, torch, pyriemann, POT and scikit-learn; shared/peers must lie beside the repository.
-# SCENARIOS=S1,S2 restricts the epochs; PARTS="epoch spd svm exact exact-large scaling" the parts; BUDGET the seconds per peer and scenario.
+# SCENARIOS=S1,S2 restricts the epochs, THREADS="1" what they are timed on (two need an idle machine); PARTS="epoch spd svm exact exact-large scaling" the parts; BUDGET the seconds per peer and scenario.
 #
 # The file: {"date", "machine": {"model", "cores", "load"}, "rows": [{"group", "case", "who", "threads", "milliseconds"}]}. Some rows
 # have more fields: "wall" beside CPU time, "gflops", "mse". Times are the least of several runs: CPU time at one thread,
@@ -24,7 +24,7 @@ theirs() { "$PEERS_PYTHON" "$root/benches/peers.py" "$out" "$peers" "$@"; }
 
 theirs 1 gemm >>"$out/rows.jsonl"
 if wanted epoch; then
-    for threads in 1 2; do
+    for threads in ${THREADS:-1 2}; do
         ours $threads epoch --json ${scenarios//,/ } >>"$out/ours.jsonl"
         cd "$peers"
         export RESULTS=$out/peers.jsonl

@@ -187,37 +187,6 @@ mod level {
     }
 }
 
-/// Runs `f` compiled for the best instruction set of this machine. `f` must be `#[inline(always)]` all the way down, or it
-/// runs as compiled for any machine. Plain arithmetic gives the same bits everywhere, fused multiply-adds included.
-///
-/// ```
-/// let x = [1.0, 2.0, 3.0];
-/// assert_eq!(linalg::kernels::widest(#[inline(always)] || x.iter().sum::<f64>()), 6.0);
-/// ```
-#[inline(always)]
-pub fn widest<R>(f: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
-        fn wide<R>(f: impl FnOnce() -> R) -> R {
-            f()
-        }
-        #[target_feature(enable = "avx2,fma")]
-        fn fma<R>(f: impl FnOnce() -> R) -> R {
-            f()
-        }
-        match level::level() {
-            // SAFETY: `level` has found these features on this machine.
-            level::Level::Avx512 => unsafe { wide(f) },
-            // SAFETY: as above.
-            level::Level::Avx2 => unsafe { fma(f) },
-            level::Level::Plain => f(),
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    f()
-}
-
 /// Compiles a body for each instruction set and picks one at run time.
 macro_rules! versions {
     ($t:ty, $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty, $wide:expr, $fma:expr, $plain:expr) => {

@@ -5,8 +5,7 @@
 //! lockstep: a lane that has converged keeps its value behind an exact zero and works ahead on its next rows.
 //! Eigenvalues come unsorted. Each absolute error is of the order of the rounding unit times the norm.
 
-use crate::lanes::{LANES, V};
-use linalg::kernels::widest;
+use crate::lanes::{LANES, V, simd};
 
 const MAX_SWEEPS: usize = 80;
 /// A lane that has converged at row l takes its shift from the next of so many rows that has not: it works ahead.
@@ -36,7 +35,7 @@ impl Eigen {
 
     /// Eigenvalues of the matrices whose lower triangles are the columns of `a` (destroyed). False: no convergence.
     pub fn values(&mut self, a: &mut [V]) -> bool {
-        widest(
+        simd(
             #[inline(always)]
             || {
                 tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
@@ -47,7 +46,7 @@ impl Eigen {
 
     /// Eigenvalues and eigenvectors; `a` is destroyed. False: no convergence.
     pub fn vectors(&mut self, a: &mut [V]) -> bool {
-        widest(
+        simd(
             #[inline(always)]
             || {
                 tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
@@ -59,7 +58,7 @@ impl Eigen {
 
     /// The lower triangle (by columns) of Z diag(f) Z^T, f one vector per eigenvalue.
     pub fn rebuild(&mut self, f: &[V], out: &mut [V]) {
-        widest(
+        simd(
             #[inline(always)]
             || rebuild(self.n, &self.z, f, &mut self.w, out),
         )

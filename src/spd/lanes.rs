@@ -2,8 +2,8 @@
 //!
 //! Small matrices (22 x 22) are too small for the blocked kernels of LAPACK. Interleaved, every scalar operation of an
 //! unblocked algorithm becomes one vector operation on eight matrices, with no shuffles and no tails. The loops are plain
-//! Rust; [`linalg::kernels::widest`] compiles them for the baseline, for AVX2 + FMA and for AVX-512, and picks at run time.
-//! Products are fused multiply-adds in every version, so the bits do not depend on the machine.
+//! Rust; [`pulp`] compiles them once for the baseline and once for AVX2 + FMA and picks at run time. Products are fused
+//! multiply-adds in every version, so the bits do not depend on the machine.
 
 use ndarray::{ArrayView2, ArrayView3, Axis};
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -86,6 +86,22 @@ impl Neg for V {
     #[inline(always)]
     fn neg(self) -> V {
         self.map(|x| -x)
+    }
+}
+
+/// Run `f` compiled for the best instruction set of this machine. `f` must be `#[inline(always)]` all the way down.
+#[inline(always)]
+pub(crate) fn simd<R>(f: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(Inlined(f))
+}
+
+struct Inlined<F>(F);
+
+impl<R, F: FnOnce() -> R> pulp::WithSimd for Inlined<F> {
+    type Output = R;
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> R {
+        (self.0)()
     }
 }
 

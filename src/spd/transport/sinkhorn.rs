@@ -4,13 +4,12 @@
 //! as soon as u_i is known, u_i K_i is added to the next K^T u. K is read once per iteration instead of twice.
 
 use super::check_problem;
-use crate::lanes::{LANES, V};
+use crate::lanes::{LANES, V, simd};
 use crate::{Error, Result};
-use linalg::kernels::widest;
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// Rows of K handled together.
-const ROWS: usize = 6;
+const ROWS: usize = 4;
 
 /// How long and how sharp, as written.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -188,27 +187,24 @@ impl Scaling {
 
     /// v = b / K^T u, then u = a / K v.
     pub fn iterate(&mut self) {
-        widest(
+        let sums = self.next.iter().flat_map(|s| s.0);
+        for ((v, s), b) in self.v.iter_mut().zip(sums).zip(&self.b) {
+            *v = if *b == 0.0 { 0.0 } else { b / s };
+        }
+        for (to, v) in self.scaled.iter_mut().zip(self.v.chunks_exact(LANES)) {
+            to.0.copy_from_slice(v);
+        }
+        self.next.fill(V::ZERO);
+        simd(
             #[inline(always)]
-            || {
-                let columns = self.v.as_chunks_mut::<LANES>().0.iter_mut().zip(self.b.as_chunks::<LANES>().0);
-                for (((v, b), s), to) in columns.zip(&self.next).zip(&mut self.scaled) {
-                    let mass = V(*b);
-                    *to = mass.if_zero(V::ZERO, mass / *s);
-                    *v = to.0;
-                }
-                self.next.fill(V::ZERO);
-                pass(&self.k, self.width, &self.a, &self.scaled, &mut self.u, &mut self.next);
-            },
+            || pass(&self.k, self.width, &self.a, &self.scaled, &mut self.u, &mut self.next),
         );
     }
 
     /// Whether every scaling that carries mass lies in ]low, high].
     pub fn in_range(&self, low: f64, high: f64) -> bool {
-        widest(
-            #[inline(always)]
-            || within(&self.u, &self.a, low, high) & within(&self.v, &self.b, low, high),
-        )
+        let within = |x: &[f64], mass: &[f64]| x.iter().zip(mass).all(|(x, w)| *w == 0.0 || (*x > low && *x <= high));
+        within(&self.u, &self.a) && within(&self.v, &self.b)
     }
 
     /// 2-norm of the error of the column sums (those of the rows are exact after u).
@@ -229,42 +225,29 @@ impl Scaling {
     }
 }
 
-/// Whether every x with mass lies in ]low, high]; without a way out of the middle, so that eight are compared at a time.
-#[inline(always)]
-fn within(x: &[f64], mass: &[f64], low: f64, high: f64) -> bool {
-    x.iter().zip(mass).fold(true, |all, (x, w)| all & ((*w == 0.0) | ((*x > low) & (*x <= high))))
-}
-
-/// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, six rows at a time: enough sums that none waits for another.
-/// `width` counts vectors of eight.
+/// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, four rows at a time. `width` counts vectors of eight.
 #[inline(always)]
 fn pass(k: &[V], width: usize, a: &[f64], v: &[V], u: &mut [f64], next: &mut [V]) {
-    let (v, next) = (&v[..width], &mut next[..width]);
     for ((block, a), u) in k.chunks_exact(ROWS * width).zip(a.chunks_exact(ROWS)).zip(u.chunks_exact_mut(ROWS)) {
-        let mut rows = [&block[..width]; ROWS];
-        for i in 1..ROWS {
-            rows[i] = &block[i * width..][..width];
-        }
+        let (r0, rest) = block.split_at(width);
+        let (r1, rest) = rest.split_at(width);
+        let (r2, r3) = rest.split_at(width);
         let mut sums = [V::ZERO; ROWS];
-        for j in 0..width {
-            for i in 0..ROWS {
-                sums[i] = rows[i][j].fma(v[j], sums[i]);
-            }
+        for ((((x0, x1), x2), x3), w) in r0.iter().zip(r1).zip(r2).zip(r3).zip(v) {
+            sums[0] = x0.fma(*w, sums[0]);
+            sums[1] = x1.fma(*w, sums[1]);
+            sums[2] = x2.fma(*w, sums[2]);
+            sums[3] = x3.fma(*w, sums[3]);
         }
-        let mut weights = [V::ZERO; ROWS];
         for i in 0..ROWS {
             let s = sums[i].0;
             let dot = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
             // Padded rows and rows without mass carry nothing.
             u[i] = if a[i] == 0.0 { 0.0 } else { a[i] / dot };
-            weights[i] = V::splat(u[i]);
         }
-        for j in 0..width {
-            let mut t = next[j];
-            for i in 0..ROWS {
-                t = rows[i][j].fma(weights[i], t);
-            }
-            next[j] = t;
+        let [u0, u1, u2, u3] = [V::splat(u[0]), V::splat(u[1]), V::splat(u[2]), V::splat(u[3])];
+        for ((((x0, x1), x2), x3), t) in r0.iter().zip(r1).zip(r2).zip(r3).zip(next.iter_mut()) {
+            *t = x3.fma(u3, x2.fma(u2, x1.fma(u1, x0.fma(u0, *t))));
         }
     }
 }
