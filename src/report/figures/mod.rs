@@ -12,4 +12,4 @@ pub use dag::{DagNode, dag};
 pub use geometry::{Cloud, embedding, plan};
 pub use matrices::{completion, plan_colors};
 pub use partial_trace::partial_trace;
-pub use speed::{Timing, Timings, read_timings, speed};
+pub use speed::{Machine, Timing, Timings, read_timings, speed};

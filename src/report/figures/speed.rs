@@ -13,10 +13,21 @@ use crate::style::Width;
 pub struct Timings {
     /// Day of the sitting.
     pub date: String,
-    /// Class of machine.
-    pub machine: String,
+    /// Where.
+    pub machine: Machine,
     /// The measurements.
     pub rows: Vec<Timing>,
+}
+
+/// The machine of a sitting.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Machine {
+    /// Its processor.
+    pub model: String,
+    /// Cores.
+    pub cores: usize,
+    /// Load average during the sitting: above zero others disturbed it.
+    pub load: f64,
 }
 
 /// One measurement.
@@ -52,7 +63,9 @@ pub fn speed(timings: &Timings) -> Figure {
     }
     let panels: Vec<Panel> =
         panels.into_iter().map(|(group, threads)| panel(timings, &names, group, threads)).collect();
-    let (columns, caption) = (panels.len().min(2), format!("Measured on {}, {}.", timings.date, timings.machine));
+    let Machine { model, cores, load } = &timings.machine;
+    let caption = format!("Measured on {}: {cores} cores, {model}, load average {load:.1}.", timings.date);
+    let columns = panels.len().min(2);
     Figure::panels("speed", "Time of others over ours", Source::None, Width::TwoColumns, columns, 120.0, panels).words(
         "For each benchmark, the time that other programs take divided by ours, on a logarithmic axis; above one we are faster.",
         format!("{caption} Above one we are faster."),

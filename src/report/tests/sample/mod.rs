@@ -216,7 +216,7 @@ pub fn all() -> Vec<Figure> {
 }
 
 /// Times as `benches/` writes them.
-const TIMINGS: &str = r#"{"date": "2026-01-01", "machine": "2 cores", "rows": [
+const TIMINGS: &str = r#"{"date": "2026-01-01", "machine": {"model": "a processor", "cores": 2, "load": 0.1}, "rows": [
     {"group": "epoch", "case": "S1", "who": "ours", "threads": 1, "milliseconds": 10.0},
     {"group": "epoch", "case": "S1", "who": "JAX, by hand", "threads": 1, "milliseconds": 40.0},
     {"group": "epoch", "case": "S1", "who": "PyTorch", "threads": 1, "milliseconds": 300.0},
