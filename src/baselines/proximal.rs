@@ -54,7 +54,13 @@ impl Moments {
     /// From vectorised inputs Z (l, d) and outputs T (l, m).
     pub(crate) fn new(layout: Layout, z: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>) -> Result<Self> {
         let gram = matmul(z.t(), z);
-        let eigen = eigh(gram.view())?;
+        let diagonal = gram.indexed_iter().all(|((i, j), &v)| i == j || v == 0.0);
+        let eigen = if diagonal {
+            // Inputs that are matrix units, as in completion: nothing to decompose.
+            Eigh { values: gram.diag().to_owned(), vectors: Array2::eye(gram.nrows()) }
+        } else {
+            eigh(gram.view())?
+        };
         let yy = t.axis_iter(Axis(1)).map(|column| column.dot(&column)).collect();
         Ok(Moments { layout, gram, eigen, cross: matmul(t.t(), z), yy })
     }
