@@ -50,29 +50,33 @@ pub fn read_timings(json: &str) -> Result<Timings, Error> {
     serde_json::from_str(json).map_err(|source| Error::Json { what: "file of timings".into(), source })
 }
 
-/// One panel for each group and number of threads: how many times our time the others take.
+/// How many times our time the others take: training epochs in a panel for each number of threads, all else in another.
 pub fn speed(timings: &Timings) -> Figure {
-    let mut panels: Vec<(&str, usize)> = Vec::new();
-    for row in &timings.rows {
-        push_new(&mut panels, (row.group.as_str(), row.threads));
+    let mut epochs: Vec<usize> = Vec::new();
+    for row in timings.rows.iter().filter(|r| r.group == EPOCH) {
+        push_new(&mut epochs, row.threads);
     }
-    // One list for all panels, so that a colour means the same everywhere.
-    let mut names: Vec<&str> = Vec::new();
-    for row in timings.rows.iter().filter(|r| r.who != OURS) {
-        push_new(&mut names, row.who.as_str());
-    }
-    let panels: Vec<Panel> =
-        panels.into_iter().map(|(group, threads)| panel(timings, &names, group, threads)).collect();
+    let mut panels: Vec<Panel> = epochs
+        .iter()
+        .map(|&threads| {
+            let title = format!("an epoch of training, {threads} {}", if threads == 1 { "thread" } else { "threads" });
+            panel(title, &|row| row.group == EPOCH && row.threads == threads, timings)
+        })
+        .collect();
+    panels.push(panel("all else, 1 thread".into(), &|row| row.group != EPOCH && row.threads == 1, timings));
     let Machine { model, cores, load } = &timings.machine;
     let caption = format!("Measured on {}: {cores} cores, {model}, load average {load:.1}.", timings.date);
-    let columns = panels.len().min(2);
-    Figure::panels("speed", "Time of others over ours", Source::None, Width::TwoColumns, columns, 120.0, panels).words(
-        "For each benchmark, the time that other programs take divided by ours, on a logarithmic axis; above one we are faster.",
-        format!("{caption} Above one we are faster."),
-    )
+    let mut figure =
+        Figure::panels("speed", "Time of others over ours", Source::None, Width::TwoColumns, 1, 110.0, panels).words(
+            "For each benchmark, the time that other programs take divided by ours, on a logarithmic axis; above one we are faster.",
+            format!("{caption} Above one we are faster."),
+        );
+    figure.own_legends = true;
+    figure
 }
 
 const OURS: &str = "ours";
+const EPOCH: &str = "epoch";
 
 fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
@@ -80,24 +84,21 @@ fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-fn panel(timings: &Timings, names: &[&str], group: &str, threads: usize) -> Panel {
-    let rows = || timings.rows.iter().filter(|r| r.group == group && r.threads == threads);
-    let mut cases: Vec<&str> = Vec::new();
-    for row in rows() {
+fn panel(title: String, here: &dyn Fn(&Timing) -> bool, timings: &Timings) -> Panel {
+    let rows = || timings.rows.iter().filter(|r| here(r));
+    let time = |who: &str, case: &str| rows().find(|r| r.who == who && r.case == case).map(|r| r.milliseconds);
+    let (mut cases, mut names): (Vec<&str>, Vec<&str>) = Default::default();
+    for row in rows().filter(|r| r.who != OURS && time(OURS, &r.case).is_some()) {
         push_new(&mut cases, row.case.as_str());
+        push_new(&mut names, row.who.as_str());
     }
-    let time =
-        |who: &str, case: &str| rows().find(|r| r.who == who && r.case == case).map_or(f64::NAN, |r| r.milliseconds);
-    let ratios = |who: &&str| cases.iter().map(|case| time(who, case) / time(OURS, case)).collect::<Vec<f64>>();
+    let ratio = |who: &str, case: &str| Some(time(who, case)? / time(OURS, case)?);
+    let ratios = |who: &&str| cases.iter().map(|case| ratio(who, case).unwrap_or(f64::NAN)).collect::<Vec<f64>>();
     let series: Vec<_> = names.iter().map(|w| ((*w).to_owned(), ratios(w), vec![f64::NAN; cases.len()])).collect();
     // Equal is always in sight. `min` and `max` pass over NaN.
     let all = || series.iter().flat_map(|(_, ratios, _)| ratios.iter().copied());
     let (low, high) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
-    let title = format!("{group}, {threads} {}", if threads == 1 { "thread" } else { "threads" });
-    let bars = Bars {
-        series,
-        categories: cases.iter().map(|c| (*c).to_owned()).collect(),
-        y: Axis::log("times our time").between(low / 1.3, high * 1.3),
-    };
+    let categories = cases.iter().map(|c| (*c).to_owned()).collect();
+    let bars = Bars { series, categories, y: Axis::log("times our time").between(low / 1.3, high * 1.3) };
     Panel { title, content: Content::Bars(bars) }
 }
