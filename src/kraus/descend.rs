@@ -1,24 +1,26 @@
 //! L-BFGS with the bookkeeping that all solvers share: history, stopping, watcher, divergence.
 
 use crate::error::{FitError, Result};
-use crate::minimise::{Ending, MinimiseParams, minimise_watched};
+use crate::minimise::{Ending, Memory, MinimiseParams, minimise_watched};
 use crate::solver::{Recorder, Session, Stop, Stopping};
 use linalg::Real;
 
 /// Minimises `objective` from `start`, continuing the recorder's history. `validate` gives the loss on the validation
-/// set, where there is one, at the parameters it is handed.
+/// set, where there is one, at the parameters it is handed; `memory` is where the curvature is kept.
 pub(crate) fn descend<T: Real>(
     start: Vec<f64>,
-    (stopping, memory): (Stopping, usize),
+    (stopping, pairs): (Stopping, usize),
+    memory: &mut Memory,
     recorder: &mut Recorder,
     session: &mut Session<'_, T>,
     mut validate: impl FnMut(&[f64]) -> Option<Result<f64>>,
     objective: impl FnMut(&[f64], &mut [f64]) -> f64,
 ) -> std::result::Result<Vec<f64>, FitError> {
     let left = stopping.max.saturating_sub(recorder.history.loss.len());
-    let params = MinimiseParams { memory, max_iterations: left, ..MinimiseParams::default() };
+    let params =
+        MinimiseParams { memory: pairs, max_iterations: left, target: stopping.target, ..MinimiseParams::default() };
     let mut failure = None;
-    let found = minimise_watched(objective, start, &params, |x, f| {
+    let found = minimise_watched(objective, start, &params, memory, |x, f| {
         let recorded = match validate(x).transpose() {
             Ok(v) => recorder.record(f, v, session),
             Err(e) => Err(e.into()),
@@ -42,7 +44,7 @@ pub(crate) fn descend<T: Real>(
         // The start was already the optimum: the history still says its loss.
         recorder.record(found.f, validate(&found.x).transpose()?, session)?;
     }
-    if !matches!(found.stop, Ending::Watcher | Ending::Iterations) {
+    if !matches!(found.stop, Ending::Watcher | Ending::Iterations | Ending::Target) {
         recorder.history.stop = Stop::Tolerance;
     }
     let (i, e, why) = (found.iterations, found.evaluations, found.stop.as_str());

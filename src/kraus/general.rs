@@ -9,6 +9,7 @@ use crate::descend::descend;
 use crate::error::{Error, FitError, Result, check_finite};
 use crate::lbfgs::LbfgsParams;
 use crate::map::KrausMap;
+use crate::minimise::Memory;
 use crate::problem::{Inputs, Problem};
 use crate::solver::{History, Recorder, Session};
 use linalg::kernels::{AdamStep, adam_step};
@@ -237,6 +238,7 @@ impl<T: Real> GeneralMap<T> {
         let found = descend::<T>(
             start,
             limits,
+            &mut Memory::default(),
             &mut recorder,
             &mut session,
             |_| None,

@@ -5,10 +5,11 @@
 //! counting FLOPs, and the history says which. Where the samples do not determine the least squares map the moments
 //! resolve the loss only to about 1e-12 of E[Y^2], so the last steps are then taken on the samples.
 
-use crate::centring::centred;
 use crate::descend::descend;
+use crate::easier::{Level, levels};
 use crate::error::{Error, FitError, Result};
 use crate::full_batch::Evaluator;
+use crate::minimise::Memory;
 use crate::moment_objective::MomentObjective;
 use crate::moments::{Basis, LeastSquares, Moments};
 use crate::problem::{Inputs, Problem};
@@ -41,9 +42,10 @@ pub struct LbfgsParams {
     pub source: Source,
     /// Finish on the samples after the moments even where the moments resolve the loss well.
     pub polish: bool,
-    /// On the samples, from a random start: fit the data minus their means first, which is far better conditioned where
-    /// the mean of X dominates, as for covariances and other positive definite inputs. The result fits the data as they are.
-    pub centre: bool,
+    /// On the samples, from a random start: fit first to as few of them as determine the map, minus their means where
+    /// the mean of X dominates, as for covariances and other positive definite inputs: far cheaper, and far better
+    /// conditioned. The result fits all of the data as they are.
+    pub warm_up: bool,
 }
 
 impl Default for LbfgsParams {
@@ -54,7 +56,7 @@ impl Default for LbfgsParams {
             restarts: 1,
             source: Source::Auto,
             polish: false,
-            centre: true,
+            warm_up: true,
         }
     }
 }
@@ -91,14 +93,29 @@ pub struct Lbfgs {
 /// Evaluations that a fit is expected to need, over which the cost of the moments is spread.
 const EXPECTED: f64 = 200.0;
 
-/// The fit to centred data ends when an iteration gains less than this share.
+/// The warm-up ends when an iteration gains less than this share,
 const WARM: f64 = 1e-3;
+/// or at this share of the loss that the fit itself is to reach: what the warm-up leaves along the mean weighs more there.
+const WARM_TARGET: f64 = 1e-2;
+/// Above this share of the mean square of the targets a model does not fit them.
+const MISFIT: f64 = 1e-3;
+/// Equations per parameter in the warm-up: with four, L-BFGS takes about half as many steps again as with all samples.
+const OVERDETERMINED: usize = 4;
 
 /// FLOPs of one evaluation on l samples: three products where everything is symmetric, five otherwise.
 fn sample_flops<T: Real>(problem: &Problem<'_, T>, rank: usize) -> f64 {
     let (p, q, r) = (problem.p() as f64, problem.q() as f64, rank as f64);
     let (inner, outer) = (2.0 * p * p * q * r, 2.0 * q * q * p * r);
     problem.len() as f64 * if problem.is_symmetric() { inner + 2.0 * outer } else { 2.0 * inner + 3.0 * outer }
+}
+
+/// Samples that determine a map of this rank with some to spare: each has q (q + 1) / 2 different outputs.
+///
+/// ```
+/// assert_eq!(kraus::lbfgs::enough(100, 40, 20), 391); // four equations for each of 80000 parameters
+/// ```
+pub fn enough(p: usize, q: usize, rank: usize) -> usize {
+    (OVERDETERMINED * rank * p * q).div_ceil(q * (q + 1) / 2)
 }
 
 impl Lbfgs {
@@ -125,7 +142,10 @@ impl Lbfgs {
             let mut objective = MomentObjective::new(moments, centre, stack.layers[0].rank());
             let mut recorder = Recorder::new("lbfgs", self.params.stopping);
             recorder.history.note(resolution(centre.is_some()));
-            self.run(stack, &mut recorder, &mut session, |x, g| objective.evaluate(x, g)).map(|f| close(f, recorder))
+            let (stopping, mut memory) = (self.params.stopping, Memory::default());
+            let evaluate = |x: &[f64], g: &mut [f64]| objective.evaluate(x, g);
+            let stack = self.run(stack, stopping, &mut memory, &mut recorder, &mut session, evaluate)?;
+            Ok(close(stack, recorder))
         })
     }
 
@@ -153,18 +173,22 @@ impl Lbfgs {
         Ok(best)
     }
 
-    /// A fit to centred data, which only has to come near: the fit to the data as they are follows.
+    /// A fit to easier data, which only has to come near: the fit to the data as they are follows.
     fn warm_up<T: Real>(
         &self,
-        problem: &Problem<'_, T>,
+        level: &Level<T>,
         stack: Stack<T>,
+        memory: &mut Memory,
         session: &mut Session<'_, T>,
     ) -> std::result::Result<(Stack<T>, History), FitError> {
-        let stopping = Stopping { tolerance: self.params.stopping.tolerance.max(WARM), ..self.params.stopping };
-        let mut recorder = Recorder::new("lbfgs", Stopping { patience: None, ..stopping });
-        let mut evaluator = Evaluator::new(problem, &stack)?;
+        let Stopping { max, tolerance, target, .. } = self.params.stopping;
+        let stopping = Stopping { max, tolerance: tolerance.max(WARM), target: WARM_TARGET * target, patience: None };
+        let mut recorder = Recorder::new("lbfgs", stopping);
+        let problem = Problem::matrices(level.x.view(), level.y.view())?;
+        let mut evaluator = Evaluator::new(&problem, &stack)?;
         let mut watched = Session { validation: None, watch: session.watch.as_mut().map(|w| &mut **w as _) };
-        let stack = self.run(stack, &mut recorder, &mut watched, |x, g| evaluator.evaluate(x, g))?;
+        let objective = |x: &[f64], g: &mut [f64]| evaluator.evaluate(x, g);
+        let stack = self.run(stack, stopping, memory, &mut recorder, &mut watched, objective)?;
         Ok((stack, recorder.history))
     }
 
@@ -172,6 +196,8 @@ impl Lbfgs {
     fn run<T: Real>(
         &self,
         mut stack: Stack<T>,
+        stopping: Stopping,
+        memory: &mut Memory,
         recorder: &mut Recorder,
         session: &mut Session<'_, T>,
         objective: impl FnMut(&[f64], &mut [f64]) -> f64,
@@ -185,8 +211,8 @@ impl Lbfgs {
                 seen.mse(v)
             })
         };
-        let limits = (self.params.stopping, self.params.memory);
-        let found = descend(start, limits, recorder, session, validate, objective)?;
+        let limits = (stopping, self.params.memory);
+        let found = descend(start, limits, memory, recorder, session, validate, objective)?;
         stack.set(&typed(&found));
         Ok(stack)
     }
@@ -297,33 +323,47 @@ impl<T: Real> Solver<T> for Lbfgs {
         arch.check()?;
         let (moments, why) = choose_moments(problem, &arch, self.params.source, "lbfgs")?;
         let centre = moments.as_ref().and_then(|m| m.least_squares().ok());
-        let useful = self.params.centre && moments.is_none() && arch.ranks.len() == 1;
-        let centred = if useful { centred(problem) } else { None };
+        let useful = self.params.warm_up && moments.is_none() && arch.ranks.len() == 1;
+        let easier = if useful { levels(problem, enough(problem.p(), problem.q(), arch.ranks[0])) } else { Vec::new() };
         self.best(starts(start, self.params.restarts), |start| {
             let random = matches!(start, Start::Random { .. });
             let mut stack = start.stack(problem)?;
             stack.gamma = if stack.depth() == 1 { Gamma::None } else { stack.gamma };
-            let mut recorder = Recorder::new("lbfgs", self.params.stopping);
+            let (stopping, mut memory) = (self.params.stopping, Memory::default());
+            let mut recorder = Recorder::new("lbfgs", stopping);
             recorder.history.note(why.clone());
             if let Some(m) = &moments {
                 recorder.history.note(resolution(centre.is_some()));
                 let mut objective = MomentObjective::new(m, centre.as_ref(), stack.layers[0].rank());
-                stack = self.run(stack, &mut recorder, session, |x, g| objective.evaluate(x, g))?;
+                let evaluate = |x: &[f64], g: &mut [f64]| objective.evaluate(x, g);
+                stack = self.run(stack, stopping, &mut memory, &mut recorder, session, evaluate)?;
                 let ended = recorder.history.stop != Stop::Tolerance;
                 if ended || (centre.is_some() && !self.params.polish) {
                     return Ok(close(stack, recorder));
                 }
-            } else if let Some((x, y)) = centred.as_ref().filter(|_| random) {
+                // Where precision ended, what was learnt last is rounding.
+                memory = Memory::default();
+            }
+            for level in easier.iter().filter(|_| random) {
                 let first;
-                (stack, first) = self.warm_up(&Problem::matrices(x.view(), y.view())?, stack, session)?;
-                recorder.history.note(format!("{} iterations on the samples minus their means", first.loss.len()));
+                (stack, first) = self.warm_up(level, stack, &mut memory, session)?;
+                recorder.history.note(format!("{} iterations on {}", first.loss.len(), level.name));
                 if first.stop == Stop::Cancelled {
                     return Ok(Fit { model: stack, history: first });
+                }
+                // Without the means the curvature is another one.
+                if level.centred {
+                    memory = Memory::default();
+                }
+                // Few samples that the model does not fit are overfitted, and more of that leads away.
+                if first.loss.last().is_none_or(|loss| *loss > MISFIT * level.mean_square()) {
+                    break;
                 }
             }
             recorder.history.note("on the samples");
             let mut evaluator = Evaluator::new(problem, &stack)?;
-            let stack = self.run(stack, &mut recorder, session, |x, g| evaluator.evaluate(x, g))?;
+            let evaluate = |x: &[f64], g: &mut [f64]| evaluator.evaluate(x, g);
+            let stack = self.run(stack, stopping, &mut memory, &mut recorder, session, evaluate)?;
             Ok(close(stack, recorder))
         })
     }

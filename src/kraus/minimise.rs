@@ -19,17 +19,21 @@ pub struct MinimiseParams {
     pub f_tolerance: f64,
     /// Stop when max|gradient| <= this times its value at the start: data in any unit end alike.
     pub gradient_tolerance: f64,
+    /// Stop where f is at most this, at the start already.
+    pub target: f64,
 }
 
 impl Default for MinimiseParams {
     fn default() -> Self {
-        Self { memory: 30, max_iterations: 2000, f_tolerance: 1e-13, gradient_tolerance: 1e-30 }
+        Self { memory: 30, max_iterations: 2000, f_tolerance: 1e-13, gradient_tolerance: 1e-30, target: 0.0 }
     }
 }
 
 /// Why the iteration ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
+    /// f reached its target.
+    Target,
     /// The gradient vanished to the tolerance.
     Gradient,
     /// f no longer falls by a share worth the work.
@@ -48,6 +52,7 @@ impl Ending {
     /// In words, for a history.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Target => "target reached",
             Self::Gradient => "gradient vanished",
             Self::Value => "objective stopped falling",
             Self::Precision => "precision exhausted",
@@ -84,11 +89,16 @@ fn max_abs(a: &[f64]) -> f64 {
 }
 
 /// One pair of the memory.
+#[derive(Debug, Clone)]
 struct Pair {
     s: Vec<f64>,
     y: Vec<f64>,
     rho: f64,
 }
+
+/// What an iteration has learnt about the curvature; another one on a similar function can start with it.
+#[derive(Debug, Clone, Default)]
+pub struct Memory(VecDeque<Pair>);
 
 /// -H g by the two-loop recursion, into `d`.
 fn direction(pairs: &VecDeque<Pair>, g: &[f64], d: &mut [f64]) {
@@ -125,14 +135,16 @@ fn direction(pairs: &VecDeque<Pair>, g: &[f64], d: &mut [f64]) {
 /// assert!(m.f < 1e-20 && (m.x[0] - 1.0).abs() < 1e-9);
 /// ```
 pub fn minimise(f: impl FnMut(&[f64], &mut [f64]) -> f64, x: Vec<f64>, params: &MinimiseParams) -> Minimum {
-    minimise_watched(f, x, params, |_, _| true)
+    minimise_watched(f, x, params, &mut Memory::default(), |_, _| true)
 }
 
-/// [`minimise`] that calls `go_on(x, f)` after each iteration and stops when it returns false.
+/// [`minimise`] that calls `go_on(x, f)` after each iteration and stops when it returns false, and that starts with the
+/// curvature in `memory` and leaves there what it has learnt.
 pub fn minimise_watched(
     mut f: impl FnMut(&[f64], &mut [f64]) -> f64,
     x: Vec<f64>,
     params: &MinimiseParams,
+    Memory(pairs): &mut Memory,
     mut go_on: impl FnMut(&[f64], f64) -> bool,
 ) -> Minimum {
     let n = x.len();
@@ -144,9 +156,12 @@ pub fn minimise_watched(
         return m;
     }
     let vanished = params.gradient_tolerance * max_abs(&g);
-    let mut pairs: VecDeque<Pair> = VecDeque::with_capacity(params.memory);
     let (mut d, mut x_new, mut g_new) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     while m.iterations < params.max_iterations {
+        if m.f <= params.target {
+            m.stop = Ending::Target;
+            break;
+        }
         if max_abs(&g) <= vanished {
             m.stop = Ending::Gradient;
             break;
@@ -155,12 +170,12 @@ pub fn minimise_watched(
             m.stop = Ending::Value;
             break;
         }
-        direction(&pairs, &g, &mut d);
+        direction(pairs, &g, &mut d);
         let mut slope = dot(&d, &g);
         if slope >= 0.0 {
             // Rounding spoilt the memory: start again from steepest descent.
             pairs.clear();
-            direction(&pairs, &g, &mut d);
+            direction(pairs, &g, &mut d);
             slope = dot(&d, &g);
         }
         // Without a memory the scale of f is unknown: move the largest coordinate by a tenth of the largest there is.

@@ -6,12 +6,14 @@
 use super::{Judge, Line, Params, show, wide};
 use anyhow::Result;
 use kraus::closed_form::aligned;
+use kraus::lbfgs::enough;
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{
-    Basis, Fit, Lbfgs, LbfgsParams, LeastSquares, MomentObjective, Moments, MomentsBuilder, Problem, Session, Solver,
-    Source, Stack, Start, Stopping,
+    Basis, Fit, KrausMap, Lbfgs, LbfgsParams, LeastSquares, MomentObjective, Moments, MomentsBuilder, Problem, Session,
+    Solver, Source, Stack, Start, Stopping,
 };
 use linalg::Real;
+use ndarray::{Array3, s};
 use pipeline::Context;
 
 /// Below this share of E[Y^2] the square error on samples is rounding.
@@ -32,8 +34,19 @@ pub fn fit<'a>(judge: &Judge<'a>, ctx: &Context, lines: &mut Vec<Line<'a>>) -> R
     let determined = p.l >= recipe.p * (recipe.p + 1) / 2;
     let moments = if determined { Some(moments(p, recipe, ctx)?) } else { None };
     let moments = moments.map(|m| m.least_squares().map(|ls| (m, ls))).transpose()?;
-    for rank in p.rank.list() {
+    let mut ranks = p.rank.list();
+    ranks.sort_unstable();
+    let mut exact: Option<(Stack<f64>, f64)> = None;
+    for rank in ranks {
         ctx.progress(0.5, &format!("rank {rank}"));
+        // A map that fits exactly is an optimum of every higher rank, and the only one where the samples determine it.
+        if let Some((model, loss)) = &exact
+            && enough(recipe.p, recipe.q, rank) <= p.l
+        {
+            let note = "the map of the rank before, which fits exactly";
+            lines.push(judge.line(rank, "exact", &padded(model, rank)?, *loss, 0, note.into())?);
+            continue;
+        }
         let (model, loss, iterations, note) = match &moments {
             Some(moments) => on_moments(p, recipe, moments, rank, ctx)?,
             None if p.single => {
@@ -45,8 +58,20 @@ pub fn fit<'a>(judge: &Judge<'a>, ctx: &Context, lines: &mut Vec<Line<'a>>) -> R
         };
         anyhow::ensure!(!ctx.cancelled(), "cancelled");
         lines.push(judge.line(rank, "exact", &model, loss, iterations, note.into())?);
+        if loss <= RESOLVED * judge.scale {
+            exact = Some((model, loss));
+        }
     }
     Ok(())
+}
+
+/// The same map with operators of zero up to a higher rank.
+fn padded(model: &Stack<f64>, rank: usize) -> Result<Stack<f64>> {
+    let ops = model.layers[0].ops();
+    let (r, q, p) = ops.dim();
+    let mut more = Array3::zeros((rank, q, p));
+    more.slice_mut(s![..r, .., ..]).assign(&ops);
+    Ok(Stack::from(KrausMap::new(more)?))
 }
 
 /// The map, its loss, the iterations that led to it, and the way.
@@ -113,10 +138,10 @@ fn on_samples<T: Real>(
     iterations: usize,
     ctx: &Context,
 ) -> Result<(Fit<T>, &'static str)> {
-    let s: Samples<T> = recipe.samples(Split::Train, 0..l);
-    let scale = s.y.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>() / s.y.len() as f64;
+    let train: Samples<T> = recipe.samples(Split::Train, 0..l);
+    let scale = train.y.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>() / train.y.len() as f64;
     let resolved = if T::epsilon().as_f64() > 1e-10 { RESOLVED } else { EXACT };
-    let problem = Problem::matrices(s.x.view(), s.y.view())?;
+    let problem = Problem::matrices(train.x.view(), train.y.view())?;
     let mut watch = |now: &kraus::Progress| show(ctx, now);
     let mut session = Session { validation: None, watch: Some(&mut watch) };
     let start = Start::single(recipe.p, recipe.q, rank, ctx.seed());

@@ -26,6 +26,7 @@ use crate::descend::descend;
 use crate::error::{Error, FitError};
 use crate::lbfgs::LbfgsParams;
 use crate::map::KrausMap;
+use crate::minimise::Memory;
 use crate::problem::Problem;
 use crate::solver::{Fit, History, Recorder, Session, Solver, Start};
 use crate::stack::{Architecture, Gamma, Stack};
@@ -163,8 +164,8 @@ fn best_of(
         let mut recorder = Recorder::new("lbfgs", solver.stopping);
         recorder.history.note(note);
         let mut session = Session { validation: None, watch: None };
-        let limits = (solver.stopping, solver.memory);
-        let found = descend::<f64>(start(i)?, limits, &mut recorder, &mut session, |_| None, &objective)?;
+        let (limits, mut memory) = ((solver.stopping, solver.memory), Memory::default());
+        let found = descend::<f64>(start(i)?, limits, &mut memory, &mut recorder, &mut session, |_| None, &objective)?;
         if best.as_ref().is_none_or(|(_, h)| last(&recorder.history) < last(h)) {
             best = Some((found, recorder.history));
         }
