@@ -18,11 +18,11 @@ use crate::lbfgs::{architecture, moments_of};
 use crate::map::KrausMap;
 use crate::moment_objective::pair;
 use crate::moments::{Basis, LeastSquares, Moments, OFF_DIAGONAL};
-use crate::problem::Problem;
+use crate::problem::{Inputs, Problem};
 use crate::solver::{Fit, Recorder, Session, Solver, Start, Stop, Stopping};
 use crate::stack::Stack;
 use linalg::{Real, eigh, matmul, smat, svd};
-use ndarray::{Array1, Array2, Array3, ArrayView2, s};
+use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
 /// Eigenvalues of a row's Gram matrix below this share of the largest count as zero.
 const RANK_TOLERANCE: f64 = 1e-10;
@@ -134,7 +134,47 @@ fn rotation(
     Ok(matmul(polar.u.view(), polar.vt.view()))
 }
 
+/// Square errors below this share of E[Y^2] are rounding.
+fn rounding<T: Real>() -> f64 {
+    (20.0 * T::epsilon().as_f64()).max(1e-10).powi(2)
+}
+
+fn mean_square<T: Real>(y: ArrayView3<'_, T>) -> f64 {
+    y.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>() / y.len() as f64
+}
+
+fn typed<T: Real>(map: KrausMap<f64>) -> Result<Stack<T>, FitError> {
+    Ok(Stack::from(KrausMap::new(map.into_ops().mapv(T::of))?))
+}
+
+/// The closed form from a quarter more samples than X has coordinates, what it was made from, and its loss on other
+/// samples. None where there are hardly more samples, or where the others contradict it: noise needs them all.
+fn from_few<T: Real>(problem: &Problem<'_, T>, rank: usize) -> Result<Option<(Stack<T>, String, f64)>, FitError> {
+    let Inputs::Matrices(x) = problem.inputs() else { return Ok(None) };
+    let (l, coordinates) = (problem.len(), Basis::Symmetric.len(problem.p()));
+    let few = coordinates + coordinates / 4 + 16;
+    if problem.mask().is_some() || !problem.is_symmetric() || l < 4 * few {
+        return Ok(None);
+    }
+    // Evenly spread over all, in case they are sorted.
+    let pick = |count: usize, from: usize| (0..count).map(|i| (i * l / count + from) % l).collect::<Vec<_>>();
+    let part = |at: &[usize]| (x.view().select(Axis(0), at), problem.targets().select(Axis(0), at));
+    let (x_few, y_few) = part(&pick(few, 0));
+    let moments = Moments::of(x_few.view(), y_few.view(), Basis::Symmetric)?;
+    let Ok(map) = closed_form(&moments, rank) else { return Ok(None) };
+    let model = typed(map)?;
+    let (x_other, y_other) = part(&pick(OTHERS, 1));
+    let loss = model.mse(&Problem::matrices(x_other.view(), y_other.view())?)?;
+    let fits = loss <= rounding::<T>() * mean_square(y_other.view());
+    Ok(fits.then(|| (model, format!("from {few} of {l} samples, which fits the others too"), loss)))
+}
+
+/// Samples that a closed form from a few others must fit before all are asked.
+const OTHERS: usize = 32;
+
 /// [`closed_form`] as a solver: the start gives the rank only.
+///
+/// Noise-free data are fitted by few of their samples and confirmed on all: zero loss is the optimum, whatever found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClosedForm;
 
@@ -154,14 +194,29 @@ impl<T: Real> Solver<T> for ClosedForm {
         if arch.ranks.len() != 1 || arch.dims != [problem.p(), problem.q()] {
             return Err(refuse("it fits one map between the sizes of the data; use lbfgs for deeper stacks".into()));
         }
+        let mut recorder = Recorder::new("closed-form", Stopping::after(2));
+        let validate =
+            |model: &Stack<T>, session: &Session<'_, T>| session.validation.map(|v| model.mse(v)).transpose();
+        if let Some((model, note, loss)) = from_few(problem, arch.ranks[0])? {
+            let validation = validate(&model, session)?;
+            let cancelled = recorder.record(loss, validation, session)? == Some(Stop::Cancelled);
+            let scale = mean_square(problem.targets());
+            let all = if cancelled { loss } else { model.mse(problem)? };
+            if cancelled || all <= rounding::<T>() * scale {
+                if !cancelled {
+                    recorder.record(all, validation, session)?;
+                    recorder.history.stop = Stop::Direct;
+                }
+                recorder.history.note(note);
+                return Ok(Fit { model, history: recorder.history });
+            }
+            recorder = Recorder::new("closed-form", Stopping::after(1));
+        }
         let moments =
             moments_of(problem).ok_or_else(|| refuse("it needs matrices without a mask; use lbfgs".into()))??;
-        let map = closed_form(&moments, arch.ranks[0])?;
+        let model = typed(closed_form(&moments, arch.ranks[0])?)?;
         drop(moments);
-        let ops = map.into_ops().mapv(T::of);
-        let model = Stack::from(KrausMap::new(ops)?);
-        let mut recorder = Recorder::new("closed-form", Stopping::after(1));
-        let validation = session.validation.map(|v| model.mse(v)).transpose()?;
+        let validation = validate(&model, session)?;
         recorder.record(model.mse(problem)?, validation, session)?;
         recorder.history.stop = Stop::Direct;
         Ok(Fit { model, history: recorder.history })

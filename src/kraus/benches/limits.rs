@@ -20,20 +20,33 @@ fn row(group: &str, case: &str, milliseconds: f64, more: &str) {
     );
 }
 
-/// From the data to a test MSE below 1e-6, by the closed form: checking the data, moments, fit.
+/// From checked data in memory to the first model of the closed form, as the peers are timed from arrays in memory to the
+/// first epoch that is good enough; and, as a row of its own, all that a user waits for: the data checked, the fit, and
+/// its confirmation on all samples.
 fn exact(case: &str, p: usize, q: usize, rank: usize, runs: usize) {
     let recipe = Recipe { p, q, rank, noise: 0.0, seed: 1 };
     let (train, test) = (recipe.samples::<f64>(Split::Train, 0..10000), recipe.samples::<f64>(Split::Test, 0..1000));
-    let mut least = (f64::INFINITY, f64::NAN);
-    for _ in 0..runs {
-        let begun = cpu();
+    let test = Problem::matrices(test.x.view(), test.y.view()).expect("valid data");
+    let mut least = [(f64::INFINITY, f64::NAN); 2];
+    for run in 0..2 * runs {
+        let whole = cpu();
         let problem = Problem::matrices(train.x.view(), train.y.view()).expect("valid data");
-        let fit = ClosedForm.fit(&problem, Start::single(p, q, rank, 1)).expect("the data determine the map");
-        let took = cpu() - begun;
-        let test = Problem::matrices(test.x.view(), test.y.view()).expect("valid data");
-        least = (least.0.min(took), fit.model.mse(&test).expect("shapes fit"));
+        let begun = if run % 2 == 0 { cpu() } else { whole };
+        let mut took = None;
+        let mut watch = |_: &kraus::Progress| {
+            took.get_or_insert(cpu() - begun);
+            if run % 2 == 0 { Flow::Cancel } else { Flow::Continue }
+        };
+        let mut session = Session { validation: None, watch: Some(&mut watch) };
+        let fit = ClosedForm.fit_with(&problem, Start::single(p, q, rank, 1), &mut session);
+        let fit = fit.expect("the data determine the map");
+        let took = if run % 2 == 0 { took.unwrap_or(f64::NAN) } else { cpu() - begun };
+        let best = &mut least[run % 2];
+        *best = (best.0.min(took), fit.model.mse(&test).expect("shapes fit"));
     }
-    row("to test MSE 1e-6", case, least.0, &format!(",\"mse\":{:e}", least.1));
+    for ((took, mse), what) in least.into_iter().zip(["", ", data checked and all samples confirmed"]) {
+        row("to test MSE 1e-6", &format!("{case}{what}"), took, &format!(",\"mse\":{mse:e}"));
+    }
 }
 
 /// The least CPU time of an epoch.

@@ -130,3 +130,22 @@ fn units_of_measurement_do_not_matter() {
         }
     }
 }
+
+#[test]
+fn a_few_noise_free_samples_are_enough_and_noise_or_one_contradiction_asks_for_all() {
+    let mut train: Samples<f64> = RELEASED.samples(Split::Train, 0..2000);
+    let fit = |train: &Samples<f64>| {
+        let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
+        ClosedForm.fit(&problem, Start::single(20, 10, 5, 0)).unwrap()
+    };
+    let exact = fit(&train);
+    assert!(exact.history.notes.iter().any(|n| n.starts_with("from 278 of 2000 samples")), "{:?}", exact.history.notes);
+    assert!(test_mse(&RELEASED, &exact) < 1e-18);
+    // One sample that was not among the few: the fit must see it.
+    train.y[[1003, 0, 0]] += 1.0;
+    let all = fit(&train);
+    assert!(all.history.notes.is_empty() && all.history.loss.len() == 1, "{:?}", all.history);
+    let noisy = Recipe { noise: 0.1, ..RELEASED };
+    let with_noise = fit(&noisy.samples(Split::Train, 0..2000));
+    assert!(with_noise.history.notes.is_empty() && test_mse(&noisy, &with_noise) < 1e-2);
+}
