@@ -9,8 +9,20 @@ pub(crate) struct Avx512<T>(std::marker::PhantomData<T>);
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2<T>(std::marker::PhantomData<T>);
 
+/// Shapes of register tiles, see [`Simd`].
+struct Shapes {
+    rows: [usize; 3],
+    free_masks: bool,
+    lane_tile: (usize, usize),
+    sum_tile: usize,
+}
+/// 32 registers, masks in registers of their own.
+const WIDE: Shapes = Shapes { rows: [8; 3], free_masks: true, lane_tile: (5, 5), sum_tile: 16 };
+/// 16 registers, masks among them. Ten to twelve sums leave room for two or three vectors and what multiplies them.
+const NARROW: Shapes = Shapes { rows: [8, 6, 4], free_masks: false, lane_tile: (6, 2), sum_tile: 12 };
+
 macro_rules! x86 {
-    ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $rows:expr, $cols:expr, $side:expr, $pack:expr, $zero:ident, $splat:ident, $load:ident,
+    ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $shapes:expr, $pack:expr, $zero:ident, $splat:ident, $load:ident,
      $store:ident, $fma:ident, $add:ident, $sums:ident, $transpose:ident, |$n:ident| $mask:expr,
      |$lp:ident, $lm:ident| $load_part:expr, |$sp:ident, $sm:ident, $sv:ident| $store_part:expr) => {
         // SAFETY: each method is one instruction of the set the implementor names, which the caller guarantees.
@@ -19,9 +31,11 @@ macro_rules! x86 {
             type Vector = $v;
             type Mask = $m;
             const LANES: usize = $lanes;
-            const ROWS: usize = $rows;
-            const COLS: usize = $cols;
-            const SIDE: usize = $side;
+            const COLS: usize = 3;
+            const ROWS: [usize; 3] = $shapes.rows;
+            const FREE_MASKS: bool = $shapes.free_masks;
+            const LANE_TILE: (usize, usize) = $shapes.lane_tile;
+            const SUM_TILE: usize = $shapes.sum_tile;
             const PACK: usize = $pack;
             #[inline(always)]
             unsafe fn zero() -> $v {
@@ -81,9 +95,7 @@ x86!(
     __m512,
     __mmask16,
     16,
-    8,
-    3,
-    5,
+    WIDE,
     4,
     _mm512_setzero_ps,
     _mm512_set1_ps,
@@ -102,9 +114,7 @@ x86!(
     __m512d,
     __mmask8,
     8,
-    8,
-    3,
-    5,
+    WIDE,
     2,
     _mm512_setzero_pd,
     _mm512_set1_pd,
@@ -123,9 +133,7 @@ x86!(
     __m256,
     __m256i,
     8,
-    4,
-    3,
-    3,
+    NARROW,
     4,
     _mm256_setzero_ps,
     _mm256_set1_ps,
@@ -144,9 +152,7 @@ x86!(
     __m256d,
     __m256i,
     4,
-    4,
-    3,
-    3,
+    NARROW,
     2,
     _mm256_setzero_pd,
     _mm256_set1_pd,
