@@ -3,7 +3,7 @@
 //! The arithmetic of [`crate::work`], on [`Lane`]s: every entry of X, T = W X, P and D is sixteen numbers. Only the
 //! gradient sums over lanes. Used where a step has enough samples to fill the lanes and T stays in the second cache.
 
-use crate::layout::Layer;
+use crate::layout::{LANE_BYTES, Layer};
 use crate::problem::{Inputs, Problem};
 use crate::stack::Gamma;
 use crate::work::Shared;
@@ -11,14 +11,11 @@ use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_pu
 use linalg::lanes::{LANES, Lane};
 use linalg::{Clamp, Real};
 
-/// T of all layers should leave room for the rest in the second cache.
-const MOST_BYTES: usize = 1 << 20;
-
 /// Whether a step over `batch` samples is faster with one sample per lane.
 pub(crate) fn pays<T: Real>(problem: &Problem<'_, T>, layers: &[Layer], batch: usize) -> bool {
     let entries = layers.iter().map(Layer::len).sum::<usize>();
     let filled = 4 * batch >= 3 * batch.next_multiple_of(LANES);
-    matches!(problem.inputs(), Inputs::Matrices(_)) && filled && entries * size_of::<Lane<T>>() <= MOST_BYTES
+    matches!(problem.inputs(), Inputs::Matrices(_)) && filled && entries * size_of::<Lane<T>>() <= LANE_BYTES
 }
 
 /// Buffers for sixteen samples, allocated once per fit.

@@ -201,10 +201,8 @@ pub(crate) struct LaneSum<T> {
 
 /// Columns of G per pass: what is read of B stays in the first cache while all rows of D meet it.
 const PASS: usize = 12;
-/// Rows of D that meet them at once.
-const HIGH: usize = 4;
 
-/// MR rows and up to NV columns of G, with MR NV <= S::SUM_TILE: their sums over lanes are taken at once.
+/// MR rows and up to NV columns of G, with MR NV <= 16: their sums over lanes are taken at once.
 ///
 /// # Safety
 /// As [`tile`].
@@ -220,14 +218,14 @@ unsafe fn sum_tile<S: Simd, const MR: usize, const NV: usize>(g: LaneSum<S::Scal
         for part in (0..LANES).step_by(S::LANES) {
             let (mut d, mut b) = (g.d.add(part), g.b.add(part));
             for _ in 0..g.k {
-                let mut x = [S::zero(); MR];
-                for i in 0..MR {
-                    x[i] = S::load(d.add(i * g.d_row));
-                }
+                let mut v = [S::zero(); NV];
                 for j in 0..NV {
-                    let v = S::load(b.add(at[j]));
-                    for i in 0..MR {
-                        acc[i][j] = S::fma(x[i], v, acc[i][j]);
+                    v[j] = S::load(b.add(at[j]));
+                }
+                for i in 0..MR {
+                    let x = S::load(d.add(i * g.d_row));
+                    for j in 0..NV {
+                        acc[i][j] = S::fma(x, v[j], acc[i][j]);
                     }
                 }
                 d = d.add(g.d_col);
@@ -274,7 +272,8 @@ unsafe fn sum_rows<S: Simd, const MR: usize, const NV: usize>(mut g: LaneSum<S::
 /// `g` must describe live matrices, G apart from D and B; the instruction set must be present.
 #[inline(always)]
 pub(crate) unsafe fn lane_sum<S: Simd>(g: LaneSum<S::Scalar>) {
-    let strips = g.m.div_ceil(HIGH);
+    let (high, wide) = S::SUM_TILE;
+    let strips = g.m.div_ceil(high);
     for col in (0..g.n).step_by(PASS) {
         let mut row = 0;
         for strip in 0..strips {
@@ -286,14 +285,15 @@ pub(crate) unsafe fn lane_sum<S: Simd>(g: LaneSum<S::Scalar>) {
                 t.d = g.d.add(row * g.d_row);
                 t.b = g.b.add(col * g.b_col);
                 t.g = g.g.add(row * g.g_row + col);
-                match (end - row, S::SUM_TILE >= 16) {
-                    (1, true) => sum_rows::<S, 1, 12>(t),
-                    (2, true) => sum_rows::<S, 2, 6>(t),
-                    (_, true) if end - row == HIGH => sum_rows::<S, HIGH, 4>(t),
-                    (1, false) => sum_rows::<S, 1, 6>(t),
-                    (2, false) => sum_rows::<S, 2, 4>(t),
-                    (4, false) => sum_rows::<S, HIGH, 3>(t),
-                    _ => sum_rows::<S, 3, 4>(t),
+                match end - row {
+                    1 => sum_rows::<S, 1, 12>(t),
+                    2 => sum_rows::<S, 2, 6>(t),
+                    3 => sum_rows::<S, 3, 4>(t),
+                    4 if wide == 4 => sum_rows::<S, 4, 4>(t),
+                    4 if wide == 2 => sum_rows::<S, 4, 2>(t),
+                    5 if high >= 5 => sum_rows::<S, 5, 2>(t),
+                    6 if high >= 6 => sum_rows::<S, 6, 2>(t),
+                    _ => unreachable!("tiles are as S::SUM_TILE says"),
                 }
             }
             row = end;

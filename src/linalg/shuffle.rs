@@ -74,10 +74,17 @@ pub(crate) unsafe fn sums_f64x8(v: &[__m512d; 16]) -> [f64; 16] {
 pub(crate) unsafe fn sums_f32x8(v: &[__m256; 16]) -> [f32; 16] {
     // SAFETY: as above.
     unsafe {
-        macro_rules! four {
+        // Horizontal additions would say the same, in twice the time on AMD's cores.
+        macro_rules! two {
             ($i:expr) => {
-                _mm256_hadd_ps(_mm256_hadd_ps(v[$i], v[$i + 1]), _mm256_hadd_ps(v[$i + 2], v[$i + 3]))
+                _mm256_add_ps(_mm256_unpacklo_ps(v[$i], v[$i + 1]), _mm256_unpackhi_ps(v[$i], v[$i + 1]))
             };
+        }
+        macro_rules! four {
+            ($i:expr) => {{
+                let (a, b) = (two!($i), two!($i + 2));
+                _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xEE>(a, b))
+            }};
         }
         macro_rules! eight {
             ($from:literal) => {{

@@ -13,7 +13,7 @@ pub(crate) unsafe trait Simd: Copy {
     type Vector: Copy;
     type Mask: Copy;
     const LANES: usize;
-    /// Vectors per row of a register tile, and the rows of tiles that are 1, 2 and 3 vectors wide: as many sums as hide
+    /// Vectors per row of a register tile, and the rows of tiles that are 1, 2 and 3 wide: as many sums as hide
     /// the latency of a multiply-add, and as the registers hold beside what is multiplied.
     const COLS: usize;
     const ROWS: [usize; 3];
@@ -33,7 +33,7 @@ pub(crate) unsafe trait Simd: Copy {
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Height and width of a register tile of products over samples, and of the sums over them (see `lane_tile`).
     const LANE_TILE: (usize, usize);
-    const SUM_TILE: usize;
+    const SUM_TILE: (usize, usize);
     fn plus(a: Self::Scalar, b: Self::Scalar) -> Self::Scalar;
     /// The sum over the lanes of each vector.
     unsafe fn sums(v: &[Self::Vector; 16]) -> [Self::Scalar; 16];
@@ -56,10 +56,10 @@ macro_rules! plain {
             type Mask = usize;
             const LANES: usize = 8;
             const COLS: usize = 1;
-            const ROWS: [usize; 3] = [4; 3];
+            const ROWS: [usize; 3] = [4, 0, 0];
             const FREE_MASKS: bool = false;
             const LANE_TILE: (usize, usize) = (2, 2);
-            const SUM_TILE: usize = 16;
+            const SUM_TILE: (usize, usize) = (4, 4);
             #[inline(always)]
             fn plus(a: $t, b: $t) -> $t {
                 a + b

@@ -11,15 +11,17 @@ pub(crate) struct Avx2<T>(std::marker::PhantomData<T>);
 
 /// Shapes of register tiles, see [`Simd`].
 struct Shapes {
+    cols: usize,
     rows: [usize; 3],
     free_masks: bool,
     lane_tile: (usize, usize),
-    sum_tile: usize,
+    sum_tile: (usize, usize),
 }
 /// 32 registers, masks in registers of their own.
-const WIDE: Shapes = Shapes { rows: [8; 3], free_masks: true, lane_tile: (5, 5), sum_tile: 16 };
-/// 16 registers, masks among them. Ten to twelve sums leave room for two or three vectors and what multiplies them.
-const NARROW: Shapes = Shapes { rows: [8, 6, 4], free_masks: false, lane_tile: (6, 2), sum_tile: 12 };
+const WIDE: Shapes = Shapes { cols: 3, rows: [8; 3], free_masks: true, lane_tile: (5, 5), sum_tile: (4, 4) };
+/// 16 registers, masks among them. Ten or twelve sums hide the latency, and leave room for two vectors and what multiplies
+/// them; tiles that need all sixteen registers end up with a sum in memory.
+const NARROW: Shapes = Shapes { cols: 2, rows: [8, 6, 0], free_masks: false, lane_tile: (6, 2), sum_tile: (6, 2) };
 
 macro_rules! x86 {
     ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $shapes:expr, $pack:expr, $zero:ident, $splat:ident, $load:ident,
@@ -31,11 +33,11 @@ macro_rules! x86 {
             type Vector = $v;
             type Mask = $m;
             const LANES: usize = $lanes;
-            const COLS: usize = 3;
+            const COLS: usize = $shapes.cols;
             const ROWS: [usize; 3] = $shapes.rows;
             const FREE_MASKS: bool = $shapes.free_masks;
             const LANE_TILE: (usize, usize) = $shapes.lane_tile;
-            const SUM_TILE: usize = $shapes.sum_tile;
+            const SUM_TILE: (usize, usize) = $shapes.sum_tile;
             const PACK: usize = $pack;
             #[inline(always)]
             unsafe fn zero() -> $v {

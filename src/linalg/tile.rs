@@ -127,7 +127,10 @@ unsafe fn rows<S: Simd, const NV: usize, const FULL: bool>(rows: usize, g: Produ
 /// As [`tile`].
 #[inline(always)]
 unsafe fn panel<S: Simd, const NV: usize>(g: Product<S::Scalar>, last: usize) {
-    let strips = g.m.div_ceil(S::ROWS[NV - 1]);
+    let full = last == S::LANES && !S::FREE_MASKS;
+    // A mask that is not free needs the register of a sum.
+    let most = S::ROWS[NV - 1] - usize::from(!full && !S::FREE_MASKS);
+    let strips = g.m.div_ceil(most);
     let mut row = 0;
     for strip in 0..strips {
         let end = g.m * (strip + 1) / strips;
@@ -137,7 +140,7 @@ unsafe fn panel<S: Simd, const NV: usize>(g: Product<S::Scalar>, last: usize) {
             t.a = g.a.add(row * g.a_row);
             t.c = g.c.add(row * g.c_row);
             let mask = S::mask(last);
-            if last == S::LANES && !S::FREE_MASKS {
+            if full {
                 rows::<S, NV, true>(end - row, t, mask);
             } else {
                 rows::<S, NV, false>(end - row, t, mask);
