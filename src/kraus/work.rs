@@ -11,13 +11,13 @@ use crate::stack::Gamma;
 use linalg::kernels::{residual, small_gemm};
 use linalg::{Clamp, Real};
 
-/// Samples that meet each operator together where operators are kept apart: more would not lengthen sums that are long
-/// enough, only what is kept of them.
-const APART: usize = 4;
+/// Samples of a single layer passed through it together: they share each visit to parameters and gradient. More would not
+/// lengthen sums that are long enough, only what is kept of them.
+const TOGETHER: usize = 4;
 
 /// Buffers of one block, allocated once per fit.
 pub(crate) struct Work<T> {
-    /// Samples passed through all layers together: sixteen share one clamp.
+    /// Samples passed through all layers together; sixteen share one clamp.
     chunk: usize,
     /// Per layer: the inputs of the chunk (empty for the first, which reads the problem).
     z: Vec<Vec<T>>,
@@ -59,10 +59,7 @@ impl<T: Real> Shared<'_, '_, T> {
 
 impl<T: Real> Work<T> {
     pub fn new(layers: &[Layer], gamma: Gamma, block: usize) -> Self {
-        let chunk = match layers {
-            [only] => block.clamp(1, if only.order == Order::Apart { APART } else { 1 }),
-            _ => block.clamp(1, linalg::lanes::LANES),
-        };
+        let chunk = block.clamp(1, if layers.len() == 1 { TOGETHER } else { linalg::lanes::LANES });
         let zeros = |n: usize| vec![T::of(0.0); n];
         let side = layers.iter().map(|l| l.p.max(l.q)).max().unwrap_or(0);
         let widest = layers.iter().map(Layer::len).max().unwrap_or(0);
@@ -174,12 +171,6 @@ impl<T: Real> Work<T> {
                     _ => &self.z[index][s * p * p..(s + 1) * p * p],
                 };
                 let apart = layer.order == Order::Apart;
-                let t = &self.t[index][s * layer.len()..(s + 1) * layer.len()];
-                if !apart {
-                    // D^T T, which is D T where D is symmetric.
-                    let strides = if symmetric { (q, 1) } else { (1, q) };
-                    small_gemm((q, r * p, q), d, strides, t, r * p, grad, r * p, true);
-                }
                 let other = &mut self.other[..layer.len()];
                 if !symmetric {
                     transpose(x, p, p, &mut self.flip);
@@ -200,8 +191,12 @@ impl<T: Real> Work<T> {
                     }
                 }
             }
-            if layer.order == Order::Apart {
-                apart::gradient(layer, chunk.len(), &self.delta, &self.t[index][..chunk.len() * layer.len()], grad);
+            // The sum over samples of D^T T is one product, whose inner dimension is all rows of all samples.
+            let (count, t) = (chunk.len(), &self.t[index]);
+            match layer.order {
+                Order::Columns => (),
+                Order::Stacked => small_gemm((q, r * p, count * q), &self.delta, (1, q), t, r * p, grad, r * p, true),
+                Order::Apart => apart::gradient(layer, count, &self.delta, &t[..count * layer.len()], grad),
             }
             if index > 0 {
                 if !self.clamps.is_empty() {

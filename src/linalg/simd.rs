@@ -13,10 +13,13 @@ pub(crate) unsafe trait Simd: Copy {
     type Vector: Copy;
     type Mask: Copy;
     const LANES: usize;
-    /// Vectors per row of a register tile, and the rows of tiles that are 1, 2 and 3 wide: as many sums as hide
+    /// Vectors per row of a register tile, how many more it may have to avoid a tile of one, and the rows of tiles that are 1, 2 and 3 wide: as many sums as hide
     /// the latency of a multiply-add, and as the registers hold beside what is multiplied.
     const COLS: usize;
+    const MORE: usize;
     const ROWS: [usize; 3];
+    /// Columns of A per pass: a panel of B of this height stays in the first cache, beside what is read of A.
+    const DEPTH: usize;
     /// Whether loads and stores under a mask cost no more than others.
     const FREE_MASKS: bool;
     unsafe fn zero() -> Self::Vector;
@@ -56,7 +59,9 @@ macro_rules! plain {
             type Mask = usize;
             const LANES: usize = 8;
             const COLS: usize = 1;
+            const MORE: usize = 0;
             const ROWS: [usize; 3] = [4, 0, 0];
+            const DEPTH: usize = 256;
             const FREE_MASKS: bool = false;
             const LANE_TILE: (usize, usize) = (2, 2);
             const SUM_TILE: (usize, usize) = (4, 4);

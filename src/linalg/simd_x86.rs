@@ -12,16 +12,18 @@ pub(crate) struct Avx2<T>(std::marker::PhantomData<T>);
 /// Shapes of register tiles, see [`Simd`].
 struct Shapes {
     cols: usize,
+    more: usize,
     rows: [usize; 3],
+    depth: usize,
     free_masks: bool,
     lane_tile: (usize, usize),
     sum_tile: (usize, usize),
 }
 /// 32 registers, masks in registers of their own.
-const WIDE: Shapes = Shapes { cols: 3, rows: [8; 3], free_masks: true, lane_tile: (5, 5), sum_tile: (4, 4) };
+const WIDE: Shapes = Shapes { cols: 3, more: 0, rows: [8; 3], depth: 256, free_masks: true, lane_tile: (5, 5), sum_tile: (4, 4) };
 /// 16 registers, masks among them. Ten or twelve sums hide the latency, and leave room for two vectors and what multiplies
 /// them; tiles that need all sixteen registers end up with a sum in memory.
-const NARROW: Shapes = Shapes { cols: 2, rows: [8, 6, 0], free_masks: false, lane_tile: (6, 2), sum_tile: (6, 2) };
+const NARROW: Shapes = Shapes { cols: 2, more: 1, rows: [6, 6, 3], depth: 128, free_masks: false, lane_tile: (6, 2), sum_tile: (6, 2) };
 
 macro_rules! x86 {
     ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $shapes:expr, $pack:expr, $zero:ident, $splat:ident, $load:ident,
@@ -34,7 +36,9 @@ macro_rules! x86 {
             type Mask = $m;
             const LANES: usize = $lanes;
             const COLS: usize = $shapes.cols;
+            const MORE: usize = $shapes.more;
             const ROWS: [usize; 3] = $shapes.rows;
+            const DEPTH: usize = $shapes.depth;
             const FREE_MASKS: bool = $shapes.free_masks;
             const LANE_TILE: (usize, usize) = $shapes.lane_tile;
             const SUM_TILE: (usize, usize) = $shapes.sum_tile;
@@ -147,7 +151,7 @@ x86!(
     transpose_f32x8,
     |n| _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
     |p, m| _mm256_maskload_ps(p, m),
-    |p, m, v| _mm256_maskstore_ps(p, m, v)
+    |p, m, v| shuffle::store_f32x8(p, m, v)
 );
 x86!(
     Avx2<f64>,
@@ -166,5 +170,5 @@ x86!(
     transpose_f64x4,
     |n| _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), _mm256_setr_epi64x(0, 1, 2, 3)),
     |p, m| _mm256_maskload_pd(p, m),
-    |p, m, v| _mm256_maskstore_pd(p, m, v)
+    |p, m, v| shuffle::store_f64x4(p, m, v)
 );

@@ -5,9 +5,6 @@
 
 use crate::simd::Simd;
 
-/// Columns of A per pass: a panel of B of this height stays in the first cache.
-const DEPTH: usize = 256;
-
 /// A product C (+)= A B: shapes, pointers and strides.
 #[derive(Clone, Copy)]
 pub(crate) struct Product<T> {
@@ -128,8 +125,8 @@ unsafe fn rows<S: Simd, const NV: usize, const FULL: bool>(rows: usize, g: Produ
 #[inline(always)]
 unsafe fn panel<S: Simd, const NV: usize>(g: Product<S::Scalar>, last: usize) {
     let full = last == S::LANES && !S::FREE_MASKS;
-    // A mask that is not free needs the register of a sum.
-    let most = S::ROWS[NV - 1] - usize::from(!full && !S::FREE_MASKS);
+    // A mask that is not free needs a register: six rows of two vectors leave none.
+    let most = S::ROWS[NV - 1].min(if full || S::FREE_MASKS { usize::MAX } else { 5 });
     let strips = g.m.div_ceil(most);
     let mut row = 0;
     for strip in 0..strips {
@@ -160,13 +157,14 @@ pub(crate) unsafe fn product<S: Simd>(mut g: Product<S::Scalar>) {
         return;
     }
     let vectors = g.n.div_ceil(S::LANES);
-    let panels = vectors.div_ceil(S::COLS);
+    let panels = (vectors - S::MORE.min(vectors - 1)).div_ceil(S::COLS);
     let depth = g.k;
+    let passes = depth.div_ceil(S::DEPTH).max(1);
     let mut from = 0;
     // SAFETY: tiles partition C; their offsets stay inside by construction.
     unsafe {
-        loop {
-            g.k = (depth - from).min(DEPTH);
+        for pass in 0..passes {
+            g.k = depth * (pass + 1) / passes - from;
             let mut done = 0;
             for number in 0..panels {
                 let next = vectors * (number + 1) / panels;
@@ -179,15 +177,12 @@ pub(crate) unsafe fn product<S: Simd>(mut g: Product<S::Scalar>) {
                 t.c = g.c.add(first);
                 match nv {
                     1 => panel::<S, 1>(t, last),
-                    2 if S::COLS >= 2 => panel::<S, 2>(t, last),
-                    3 if S::COLS >= 3 => panel::<S, 3>(t, last),
-                    _ => unreachable!("panels are at most S::COLS wide"),
+                    2 if S::COLS + S::MORE >= 2 => panel::<S, 2>(t, last),
+                    3 if S::COLS + S::MORE >= 3 => panel::<S, 3>(t, last),
+                    _ => unreachable!("panels are at most S::COLS + S::MORE wide"),
                 }
             }
             from += g.k;
-            if from >= depth {
-                break;
-            }
             g.add = true;
         }
     }
