@@ -13,7 +13,14 @@ use linalg::kernels::small_gemm;
 const STRIP: usize = 8;
 
 /// `out` (+)= T W^T for T (q, n) and W^T (n, q). Of a symmetric result each strip of rows is computed up to the diagonal.
-pub(crate) fn add_output<T: Real>((q, n): (usize, usize), t: &[T], flipped: &[T], out: &mut [T], half: bool, add: bool) {
+pub(crate) fn add_output<T: Real>(
+    (q, n): (usize, usize),
+    t: &[T],
+    flipped: &[T],
+    out: &mut [T],
+    half: bool,
+    add: bool,
+) {
     let strip = if half { STRIP } else { q };
     for row in (0..q).step_by(strip) {
         let end = (row + strip).min(q);

@@ -20,10 +20,12 @@ struct Shapes {
     sum_tile: (usize, usize),
 }
 /// 32 registers, masks in registers of their own.
-const WIDE: Shapes = Shapes { cols: 3, more: 0, rows: [8; 3], depth: 256, free_masks: true, lane_tile: (5, 5), sum_tile: (4, 4) };
+const WIDE: Shapes =
+    Shapes { cols: 3, more: 0, rows: [8; 3], depth: 256, free_masks: true, lane_tile: (5, 5), sum_tile: (4, 4) };
 /// 16 registers, masks among them. Ten or twelve sums hide the latency, and leave room for two vectors and what multiplies
 /// them; tiles that need all sixteen registers end up with a sum in memory.
-const NARROW: Shapes = Shapes { cols: 2, more: 1, rows: [6, 6, 3], depth: 128, free_masks: false, lane_tile: (6, 2), sum_tile: (6, 2) };
+const NARROW: Shapes =
+    Shapes { cols: 2, more: 1, rows: [6, 6, 3], depth: 128, free_masks: false, lane_tile: (6, 2), sum_tile: (6, 2) };
 
 macro_rules! x86 {
     ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $shapes:expr, $pack:expr, $zero:ident, $splat:ident, $load:ident,
