@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 use crate::lane_work::{LaneWork, pays};
-use crate::layout::{Layer, layers, to_natural, to_training};
+use crate::layout::{Layer, Order, layers, to_natural, to_training};
 use crate::problem::Problem;
 use crate::stack::Stack;
 use crate::work::{Shared, Work, transpose};
@@ -96,9 +96,16 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
     }
 
     fn flip(&mut self) {
-        for layer in self.layers.iter().filter(|l| !l.columns) {
-            let at = layer.range();
-            transpose(&self.params[at.clone()], layer.q, layer.r * layer.p, &mut self.flipped[at]);
+        for layer in &self.layers {
+            let (&Layer { r, q, p, order, .. }, at) = (layer, layer.range());
+            let (from, to) = (&self.params[at.clone()], &mut self.flipped[at]);
+            match order {
+                Order::Columns => (),
+                Order::Stacked => transpose(from, q, r * p, to),
+                Order::Apart => {
+                    from.chunks(q * p).zip(to.chunks_mut(q * p)).for_each(|(from, to)| transpose(from, q, p, to));
+                }
+            }
         }
     }
 

@@ -3,32 +3,26 @@
 //! The arithmetic of [`crate::work`], on [`Lane`]s: every entry of X, T = W X, P and D is sixteen numbers. Only the
 //! gradient sums over lanes. Used where a step has enough samples to fill the lanes and T stays in the second cache.
 
-use crate::layout::Layer;
+use crate::layout::{LANE_BYTES, Layer};
 use crate::problem::{Inputs, Problem};
 use crate::stack::Gamma;
 use crate::work::Shared;
-use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_put, lane_residual};
+use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
 use linalg::lanes::{LANES, Lane};
 use linalg::{Clamp, Real};
-
-/// T of all layers should leave room for the rest in the second cache.
-const MOST_BYTES: usize = 1 << 20;
-
-/// Pieces of the first product, between which the samples of the next step are fetched.
-const PIECES: usize = 8;
 
 /// Whether a step over `batch` samples is faster with one sample per lane.
 pub(crate) fn pays<T: Real>(problem: &Problem<'_, T>, layers: &[Layer], batch: usize) -> bool {
     let entries = layers.iter().map(Layer::len).sum::<usize>();
     let filled = 4 * batch >= 3 * batch.next_multiple_of(LANES);
-    matches!(problem.inputs(), Inputs::Matrices(_)) && filled && entries * size_of::<Lane<T>>() <= MOST_BYTES
+    matches!(problem.inputs(), Inputs::Matrices(_)) && filled && entries * size_of::<Lane<T>>() <= LANE_BYTES
 }
 
 /// Buffers for sixteen samples, allocated once per fit.
 pub(crate) struct LaneWork<T> {
     /// Per layer: its inputs.
     z: Vec<Vec<Lane<T>>>,
-    /// Per layer: T = W X.
+    /// Per layer: T = A_k X, kept as T[k][i][a]: what belongs to one operator lies together, and stays in the first cache.
     t: Vec<Vec<Lane<T>>>,
     /// Per gap between layers: clamps of eigenvalues and of singular values.
     clamps: Vec<[Clamp<T>; 2]>,
@@ -92,14 +86,22 @@ impl<T: Real> LaneWork<T> {
             let t = &mut self.t[index];
             // Shuffled samples are cold, no prefetcher can guess their order, and asking for all at once fills the queue.
             let mut cold = next.iter().take(if index == 0 { LANES } else { 0 });
-            let rows = (q * r).div_ceil(5 * PIECES).max(2) * 5;
-            for (w, t) in w.chunks(rows * p).zip(t.chunks_mut(rows * p)) {
-                cold.by_ref().take(LANES / PIECES).for_each(|&sample| shared.prefetch(sample));
-                lane_gemm((w.len() / p, p, p), w, (p, 1), &done[index], (p, 1), t, (p, 1), Store::Set);
+            for (k, t) in t.chunks_exact_mut(p * q).enumerate() {
+                cold.by_ref().take(LANES.div_ceil(r)).for_each(|&sample| shared.prefetch(sample));
+                let w = &w[k * p..];
+                lane_gemm((q, p, p), w, (r * p, 1), &done[index], (p, 1), t, (1, q), Store::Set);
+                // P[a, c] = sum over (k, i) of T[k, i, a] W[c, k, i], with c along the rows of the product.
+                let store = match (symmetric, k) {
+                    (true, 0) => Store::SetLower,
+                    (true, _) => Store::AddLower,
+                    (false, 0) => Store::Set,
+                    (false, _) => Store::Add,
+                };
+                lane_gemm((q, q, p), w, (r * p, 1), t, (q, 1), out, (1, q), store);
             }
-            // P[a, c] = sum over (k, i) of T[a, k, i] W[c, k, i], with c along the rows of the product.
-            let half = if symmetric { Store::SetSymmetric } else { Store::Set };
-            lane_gemm((q, q, r * p), w, (r * p, 1), t, (1, r * p), out, (1, q), half);
+            if symmetric {
+                lane_mirror(q, out, (1, q));
+            }
             if index + 1 < depth && !self.clamps.is_empty() {
                 clamp(&mut self.clamps[index], shared, group, out, q, true);
             }
@@ -124,18 +126,23 @@ impl<T: Real> LaneWork<T> {
             let grad = &mut grad[layer.range()];
             let (d, t, shape) = (&self.delta, &self.t[index], (q, r * p, q));
             // D^T T, and D (W X^T) unless that is the same.
-            lane_gradient(shape, d, (1, q), t, r * p, grad, r * p);
+            lane_gradient(shape, d, (1, q), t, (1, q), grad, r * p);
             if !symmetric {
                 let other = &mut self.other[..layer.len()];
-                lane_gemm((q * r, p, p), w, (p, 1), &self.z[index], (1, p), other, (p, 1), Store::Set);
-                lane_gradient(shape, d, (q, 1), other, r * p, grad, r * p);
+                for (k, other) in other.chunks_exact_mut(p * q).enumerate() {
+                    lane_gemm((q, p, p), &w[k * p..], (r * p, 1), &self.z[index], (1, p), other, (1, q), Store::Set);
+                }
+                lane_gradient(shape, d, (q, 1), other, (1, q), grad, r * p);
             }
             if index > 0 {
                 // U = D W, then W^T U.
                 let u = &mut self.other[..layer.len()];
                 lane_gemm((r * p, q, q), w, (1, r * p), d, (1, q), u, (1, r * p), Store::Set);
-                let half = if symmetric { Store::SetSymmetric } else { Store::Set };
+                let half = if symmetric { Store::SetLower } else { Store::Set };
                 lane_gemm((p, p, q * r), w, (1, p), u, (p, 1), &mut self.before, (p, 1), half);
+                if symmetric {
+                    lane_mirror(p, &mut self.before, (p, 1));
+                }
                 if !self.clamps.is_empty() {
                     clamp(&mut self.clamps[index - 1], shared, group, &mut self.before, p, false);
                 }

@@ -3,11 +3,29 @@
 //! A layer whose inputs are matrices is kept **stacked**: W[a][k][i] = A_k[a, i], which is the Stinespring matrix. Read as
 //! (q r) x p it gives T = W X for all operators in one product, and T comes out as q x (r p), ready for P = T W^T and for
 //! the gradient D T. A first layer whose inputs are matrix units is kept by **columns**: W[i][k][a], because
-//! Phi(E_ij) = L_i^T L_j with L_i the r x q matrix of the i-th columns.
+//! Phi(E_ij) = L_i^T L_j with L_i the r x q matrix of the i-th columns. A layer too large for the second cache is kept
+//! operator by operator (**apart**), W[k][a][i]: A_k, A_k X and the gradient of A_k fit into the first, one k at a time.
 
 use crate::problem::{Inputs, Problem};
 use crate::stack::Stack;
 use linalg::Real;
+use linalg::lanes::Lane;
+
+/// T of all layers should leave room for the rest in the second cache where there is one sample per lane.
+pub(crate) const LANE_BYTES: usize = 1 << 20;
+/// Narrower matrices fill too few registers by themselves.
+const LEAST_APART: usize = 48;
+
+/// In which order a layer's parameters are kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Order {
+    /// W[a][k][i].
+    Stacked,
+    /// W[i][k][a], for matrix units.
+    Columns,
+    /// W[k][a][i], for large matrices.
+    Apart,
+}
 
 /// Sizes of one layer and where its parameters lie.
 #[derive(Debug, Clone, Copy)]
@@ -15,8 +33,7 @@ pub(crate) struct Layer {
     pub r: usize,
     pub q: usize,
     pub p: usize,
-    /// Kept by columns, for matrix units.
-    pub columns: bool,
+    pub order: Order,
     /// First parameter.
     pub at: usize,
 }
@@ -33,13 +50,17 @@ impl Layer {
     /// Where A_k[a, i] is kept.
     fn index(&self, k: usize, a: usize, i: usize) -> usize {
         let Self { r, q, p, at, .. } = *self;
-        at + if self.columns { (i * r + k) * q + a } else { (a * r + k) * p + i }
+        at + match self.order {
+            Order::Stacked => (a * r + k) * p + i,
+            Order::Columns => (i * r + k) * q + a,
+            Order::Apart => (k * q + a) * p + i,
+        }
     }
 
     /// Multiply-adds of forward and backward for one sample.
     pub fn cost(&self) -> usize {
         let Self { r, q, p, .. } = *self;
-        if self.columns { 3 * r * q * q } else { r * q * p * (p + 2 * q) }
+        if self.order == Order::Columns { 3 * r * q * q } else { r * q * p * (p + 2 * q) }
     }
 }
 
@@ -48,7 +69,13 @@ pub(crate) fn layers<T: Real>(problem: &Problem<'_, T>, stack: &Stack<T>) -> Vec
     let units = matches!(problem.inputs(), Inputs::Units { .. });
     let mut at = 0;
     let mut place = |(index, map): (usize, &crate::KrausMap<T>)| {
-        let layer = Layer { r: map.rank(), q: map.q(), p: map.p(), columns: units && index == 0, at };
+        let (r, q, p) = (map.rank(), map.q(), map.p());
+        let order = match units && index == 0 {
+            true => Order::Columns,
+            false if p >= LEAST_APART && r * q * p * size_of::<Lane<T>>() > LANE_BYTES => Order::Apart,
+            false => Order::Stacked,
+        };
+        let layer = Layer { r, q, p, order, at };
         at += layer.len();
         layer
     };

@@ -50,6 +50,7 @@
 #![warn(missing_docs)]
 
 pub mod adam;
+mod apart;
 pub mod backend;
 pub mod block_coordinate;
 pub mod bound;

@@ -4,22 +4,24 @@
 //! dA_k = D A_k X^T + D^T A_k X and dX = sum_k A_k^T D A_k. Where X and D are symmetric the first is 2 D (A_k X), which
 //! reuses the forward product T = A_k X: three products instead of five.
 
-use crate::layout::Layer;
+use crate::apart::{self, add_output, mirror};
+use crate::layout::{Layer, Order};
 use crate::problem::{Inputs, Matrices, Problem};
 use crate::stack::Gamma;
 use linalg::kernels::{residual, small_gemm};
 use linalg::{Clamp, Real};
 
-/// Rows of a symmetric output computed together.
-const STRIP: usize = 8;
+/// Samples of a single layer passed through it together: they share each visit to parameters and gradient. More would not
+/// lengthen sums that are long enough, only what is kept of them.
+const TOGETHER: usize = 4;
 
 /// Buffers of one block, allocated once per fit.
 pub(crate) struct Work<T> {
-    /// Samples passed through all layers together: sixteen share one clamp.
+    /// Samples passed through all layers together; sixteen share one clamp.
     chunk: usize,
     /// Per layer: the inputs of the chunk (empty for the first, which reads the problem).
     z: Vec<Vec<T>>,
-    /// Per layer: T = W X of the chunk.
+    /// Per layer: T = W X of the chunk, sample by sample or operator by operator (see [`crate::apart`]).
     t: Vec<Vec<T>>,
     /// Per gap between layers: clamps of eigenvalues and of singular values.
     clamps: Vec<[Clamp<T>; 2]>,
@@ -57,7 +59,7 @@ impl<T: Real> Shared<'_, '_, T> {
 
 impl<T: Real> Work<T> {
     pub fn new(layers: &[Layer], gamma: Gamma, block: usize) -> Self {
-        let chunk = if layers.len() == 1 { 1 } else { block.clamp(1, linalg::lanes::LANES) };
+        let chunk = block.clamp(1, if layers.len() == 1 { TOGETHER } else { linalg::lanes::LANES });
         let zeros = |n: usize| vec![T::of(0.0); n];
         let side = layers.iter().map(|l| l.p.max(l.q)).max().unwrap_or(0);
         let widest = layers.iter().map(Layer::len).max().unwrap_or(0);
@@ -65,7 +67,7 @@ impl<T: Real> Work<T> {
         Self {
             chunk,
             z: layers.iter().enumerate().map(|(i, l)| zeros(if i == 0 { 0 } else { chunk * l.p * l.p })).collect(),
-            t: layers.iter().map(|l| zeros(if l.columns { 0 } else { chunk * l.len() })).collect(),
+            t: layers.iter().map(|l| zeros(if l.order == Order::Columns { 0 } else { chunk * l.len() })).collect(),
             clamps: match gamma {
                 Gamma::Clamp(eps) => layers[1..].iter().map(|l| clamp(eps, l.p)).collect(),
                 Gamma::None => Vec::new(),
@@ -94,13 +96,22 @@ impl<T: Real> Work<T> {
     }
 
     fn forward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize]) {
-        let depth = shared.layers.len();
+        let (depth, symmetric) = (shared.layers.len(), shared.problem.is_symmetric());
         for (index, layer) in shared.layers.iter().enumerate() {
             let (done, next) = self.z.split_at_mut(index + 1);
             let out = if index + 1 == depth { &mut self.delta } else { &mut next[0] };
             let &Layer { r, q, p, .. } = layer;
-            let w = &shared.params[layer.range()];
-            for (s, (&sample, out)) in chunk.iter().zip(out.chunks_exact_mut(q * q)).enumerate() {
+            let (w, flipped) = (&shared.params[layer.range()], &shared.flipped[layer.range()]);
+            if layer.order == Order::Apart {
+                let xs = (0..chunk.len()).map(|s| match shared.problem.inputs() {
+                    Inputs::Matrices(x) if index == 0 => input(x, chunk[s], p),
+                    _ => &done[index][s * p * p..(s + 1) * p * p],
+                });
+                let t = &mut self.t[index][..chunk.len() * layer.len()];
+                apart::forward(layer, (w, flipped), xs, t, out, symmetric);
+            }
+            let one_by_one = if layer.order == Order::Apart { &[] } else { chunk };
+            for (s, (&sample, out)) in one_by_one.iter().zip(out.chunks_exact_mut(q * q)).enumerate() {
                 let x = match (index, shared.problem.inputs()) {
                     (0, Inputs::Units { pairs, .. }) => {
                         let (i, j) = pairs[sample];
@@ -113,7 +124,10 @@ impl<T: Real> Work<T> {
                 };
                 let t = &mut self.t[index][s * layer.len()..(s + 1) * layer.len()];
                 small_gemm((q * r, p, p), w, (p, 1), x, p, t, p, false);
-                output(layer, t, &shared.flipped[layer.range()], out, shared.problem.is_symmetric());
+                add_output((q, r * p), t, flipped, out, symmetric, false);
+                if symmetric {
+                    mirror(q, out);
+                }
             }
             if index + 1 < depth && !self.clamps.is_empty() {
                 clamp(&mut self.clamps[index], shared, chunk, out, q, true);
@@ -156,22 +170,33 @@ impl<T: Real> Work<T> {
                     (0, Inputs::Matrices(x)) => input(x, sample, p),
                     _ => &self.z[index][s * p * p..(s + 1) * p * p],
                 };
-                let t = &self.t[index][s * layer.len()..(s + 1) * layer.len()];
-                if symmetric {
-                    small_gemm((q, r * p, q), d, (q, 1), t, r * p, grad, r * p, true);
-                } else {
-                    small_gemm((q, r * p, q), d, (1, q), t, r * p, grad, r * p, true);
+                let apart = layer.order == Order::Apart;
+                let other = &mut self.other[..layer.len()];
+                if !symmetric {
                     transpose(x, p, p, &mut self.flip);
-                    let other = &mut self.other[..layer.len()];
-                    small_gemm((q * r, p, p), w, (p, 1), &self.flip, p, other, p, false);
-                    small_gemm((q, r * p, q), d, (q, 1), other, r * p, grad, r * p, true);
+                    if apart {
+                        apart::other_gradient(layer, w, d, &self.flip, other, grad);
+                    } else {
+                        small_gemm((q * r, p, p), w, (p, 1), &self.flip, p, other, p, false);
+                        small_gemm((q, r * p, q), d, (q, 1), other, r * p, grad, r * p, true);
+                    }
                 }
                 if index > 0 {
-                    let u = &mut self.other[..layer.len()];
-                    small_gemm((q, r * p, q), d, (q, 1), w, r * p, u, r * p, false);
                     let dx = &mut self.before[s * p * p..(s + 1) * p * p];
-                    small_gemm((p, p, q * r), w, (1, p), u, p, dx, p, false);
+                    if apart {
+                        apart::before(layer, w, d, other, dx);
+                    } else {
+                        small_gemm((q, r * p, q), d, (q, 1), w, r * p, other, r * p, false);
+                        small_gemm((p, p, q * r), w, (1, p), other, p, dx, p, false);
+                    }
                 }
+            }
+            // The sum over samples of D^T T is one product, whose inner dimension is all rows of all samples.
+            let (count, t) = (chunk.len(), &self.t[index]);
+            match layer.order {
+                Order::Columns => (),
+                Order::Stacked => small_gemm((q, r * p, count * q), &self.delta, (1, q), t, r * p, grad, r * p, true),
+                Order::Apart => apart::gradient(layer, count, &self.delta, &t[..count * layer.len()], grad),
             }
             if index > 0 {
                 if !self.clamps.is_empty() {
@@ -179,22 +204,6 @@ impl<T: Real> Work<T> {
                 }
                 std::mem::swap(&mut self.delta, &mut self.before);
             }
-        }
-    }
-}
-
-/// P = T W^T. Of a symmetric P each strip of rows is computed up to the diagonal, and mirrored.
-fn output<T: Real>(layer: &Layer, t: &[T], flipped: &[T], out: &mut [T], symmetric: bool) {
-    let &Layer { r, q, p, .. } = layer;
-    let strip = if symmetric { STRIP } else { q };
-    for row in (0..q).step_by(strip) {
-        let end = (row + strip).min(q);
-        let (t, out) = (&t[row * r * p..], &mut out[row * q..]);
-        small_gemm((end - row, end, r * p), t, (r * p, 1), flipped, q, out, q, false);
-    }
-    for i in 1..if symmetric { q } else { 0 } {
-        for j in 0..i {
-            out[j * q + i] = out[i * q + j];
         }
     }
 }

@@ -14,8 +14,24 @@ use num_traits::Float;
 pub enum Store {
     /// C <- A B.
     Set,
-    /// C <- A B where that is known to be symmetric: its lower half is computed and mirrored.
-    SetSymmetric,
+    /// C <- C + A B.
+    Add,
+    /// C <- A B for the lower half of C; entries above the diagonal may be anything. See [`lane_mirror`].
+    SetLower,
+    /// C <- C + A B for the lower half of C.
+    AddLower,
+}
+
+/// Copies the lower half of an (n, n) matrix to the upper one.
+///
+/// # Panics
+/// If the slice is too short: a programming error.
+pub fn lane_mirror<T: Copy>(n: usize, c: &mut [Lane<T>], (row, col): (usize, usize)) {
+    for i in 1..n {
+        for j in 0..i {
+            c[j * row + i * col] = c[i * row + j * col];
+        }
+    }
 }
 
 /// One past the last entry of an (m, n) matrix with these strides.
@@ -23,10 +39,10 @@ fn end((m, n): (usize, usize), (row, col): (usize, usize)) -> usize {
     if m == 0 || n == 0 { 0 } else { (m - 1) * row + (n - 1) * col + 1 }
 }
 
-/// C <- A B for all samples: A (m, k) is shared, B (k, n) and C (m, n) differ. Strides count entries.
+/// C (+)= A B for all samples: A (m, k) is shared, B (k, n) and C (m, n) differ. Strides count entries.
 ///
 /// # Panics
-/// If a slice is too short for its shape and strides, or if a symmetric result is not square: a programming error.
+/// If a slice is too short for its shape and strides, or if half of a result is asked for that is not square: a programming error.
 ///
 /// ```
 /// use linalg::lane_product::{Store, lane_gemm};
@@ -53,8 +69,8 @@ pub fn lane_gemm<T: Kernels>(
     assert!(end((m, k), (a_row, a_col)) <= a.len(), "lane_gemm: A is too short");
     assert!(end((k, n), (b_row, b_col)) <= b.len(), "lane_gemm: B is too short");
     assert!(end((m, n), (c_row, c_col)) <= c.len(), "lane_gemm: C is too short");
-    let symmetric = store == Store::SetSymmetric;
-    assert!(!symmetric || m == n, "lane_gemm: a symmetric result is square");
+    let lower = matches!(store, Store::SetLower | Store::AddLower);
+    assert!(!lower || m == n, "lane_gemm: only a square result has halves");
     let g = LaneProduct {
         m,
         n,
@@ -68,13 +84,14 @@ pub fn lane_gemm<T: Kernels>(
         c: c.as_mut_ptr().cast(),
         c_row: c_row * LANES,
         c_col: c_col * LANES,
-        symmetric,
+        add: matches!(store, Store::Add | Store::AddLower),
+        lower,
     };
     // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
     unsafe { T::lane_product(RawLaneProduct(g)) }
 }
 
-/// G <- G + sum over the samples of D B: D (m, k) and B (k, n), rows of B without gaps between columns, G (m, n) plain.
+/// G <- G + sum over the samples of D B: D (m, k) and B (k, n) of any strides, G (m, n) plain.
 ///
 /// # Panics
 /// If a slice is too short for its shape and strides: a programming error.
@@ -84,7 +101,7 @@ pub fn lane_gradient<T: Kernels>(
     d: &[Lane<T>],
     (d_row, d_col): (usize, usize),
     b: &[Lane<T>],
-    b_row: usize,
+    (b_row, b_col): (usize, usize),
     g: &mut [T],
     g_row: usize,
 ) {
@@ -92,7 +109,7 @@ pub fn lane_gradient<T: Kernels>(
         return;
     }
     assert!(end((m, k), (d_row, d_col)) <= d.len(), "lane_gradient: D is too short");
-    assert!(end((k, n), (b_row, 1)) <= b.len(), "lane_gradient: B is too short");
+    assert!(end((k, n), (b_row, b_col)) <= b.len(), "lane_gradient: B is too short");
     assert!(end((m, n), (g_row, 1)) <= g.len() && (m == 1 || n <= g_row), "lane_gradient: G is too short");
     let g = LaneSum {
         m,
@@ -103,6 +120,7 @@ pub fn lane_gradient<T: Kernels>(
         d_col: d_col * LANES,
         b: b.as_ptr().cast(),
         b_row: b_row * LANES,
+        b_col: b_col * LANES,
         g: g.as_mut_ptr(),
         g_row,
     };

@@ -6,7 +6,7 @@
 use crate::lanes::LANES;
 use crate::simd::Simd;
 
-/// C <- A B, with A (m, k) plain numbers shared by all samples, B (k, n) and C (m, n) of sixteen numbers per entry.
+/// C (+)= A B, with A (m, k) plain numbers shared by all samples, B (k, n) and C (m, n) of sixteen numbers per entry.
 /// All strides count plain numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct LaneProduct<T> {
@@ -22,8 +22,10 @@ pub(crate) struct LaneProduct<T> {
     pub c: *mut T,
     pub c_row: usize,
     pub c_col: usize,
-    /// C is known to be symmetric (m = n): its lower half is computed and mirrored.
-    pub symmetric: bool,
+    /// Add to C instead of overwriting it.
+    pub add: bool,
+    /// Only the lower half of C counts (m = n): little of the upper one is computed.
+    pub lower: bool,
 }
 
 /// One tile of C; with LOWER its upper half is left out.
@@ -58,22 +60,29 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(g: 
                 if LOWER && i < j {
                     continue;
                 }
-                S::store(g.c.add(i * g.c_row + j * g.c_col), acc[i][j]);
+                let at = g.c.add(i * g.c_row + j * g.c_col);
+                S::store(at, if g.add { S::add(S::load(at), acc[i][j]) } else { acc[i][j] });
             }
         }
     }
 }
 
-/// `count` tiles below each other: most of a product runs in here, so that the shape of a tile is asked for rarely.
+/// `count` tiles below each other: most of a product runs in here, so that the shape of a tile is asked for rarely. Where
+/// sixteen samples are several vectors these follow each other, while their lines are in the first cache.
 ///
 /// # Safety
 /// As [`tile`], for `count` MR rows.
 #[inline(always)]
-unsafe fn strip<S: Simd, const MR: usize, const NV: usize>(mut g: LaneProduct<S::Scalar>, count: usize) {
+unsafe fn strip<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(
+    mut g: LaneProduct<S::Scalar>,
+    count: usize,
+) {
     for _ in 0..count {
-        // SAFETY: the caller vouches for all rows.
+        // SAFETY: the caller vouches for all rows and for sixteen numbers per entry.
         unsafe {
-            tile::<S, MR, NV, false>(g);
+            for part in (0..LANES).step_by(S::LANES) {
+                tile::<S, MR, NV, LOWER>(LaneProduct { b: g.b.add(part), c: g.c.add(part), ..g });
+            }
             g.a = g.a.add(MR * g.a_row);
             g.c = g.c.add(MR * g.c_row);
         }
@@ -83,10 +92,10 @@ unsafe fn strip<S: Simd, const MR: usize, const NV: usize>(mut g: LaneProduct<S:
 /// Whether a tile of this shape is compiled for the instruction set.
 #[inline(always)]
 fn fits<S: Simd>(rows: usize, cols: usize) -> bool {
-    rows <= S::SIDE && cols <= S::SIDE
+    rows <= S::LANE_TILE.0 && cols <= S::LANE_TILE.1
 }
 
-/// Calls a function of two constants by two numbers between 1 and S::SIDE.
+/// Calls a function of two constants by two numbers, at most those of S::LANE_TILE.
 macro_rules! by_shape {
     ($rows:expr, $cols:expr, |$m:ident, $n:ident| $call:expr, $(($a:literal, $b:literal)),*) => {
         match ($rows, $cols) {
@@ -95,7 +104,7 @@ macro_rules! by_shape {
                 const $n: usize = $b;
                 $call
             })*
-            _ => unreachable!("tiles are at most S::SIDE high and wide"),
+            _ => unreachable!("tiles are at most as high and wide as S::LANE_TILE"),
         }
     };
 }
@@ -105,96 +114,72 @@ macro_rules! by_shape {
 /// # Safety
 /// As [`tile`].
 #[inline(always)]
+#[rustfmt::skip] // one height per line
 unsafe fn run<S: Simd>(rows: usize, cols: usize, count: usize, diagonal: bool, g: LaneProduct<S::Scalar>) {
     // SAFETY: passed on.
     unsafe {
         if diagonal {
-            return by_shape!(rows, rows, |M, N| tile::<S, M, N, true>(g), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5));
+            return by_shape!(rows, rows, |M, N| strip::<S, M, N, true>(g, 1), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5));
         }
         by_shape!(
-            rows,
-            cols,
-            |M, N| strip::<S, M, N>(g, count),
-            (5, 5),
-            (5, 4),
-            (4, 5),
-            (4, 4),
-            (5, 3),
-            (3, 5),
-            (4, 3),
-            (3, 4),
-            (3, 3),
-            (5, 2),
-            (2, 5),
-            (4, 2),
-            (2, 4),
-            (3, 2),
-            (2, 3),
-            (2, 2),
-            (5, 1),
-            (1, 5),
-            (4, 1),
-            (1, 4),
-            (3, 1),
-            (1, 3),
-            (2, 1),
-            (1, 2),
-            (1, 1)
+            rows, cols, |M, N| strip::<S, M, N, false>(g, count),
+            (6, 2), (6, 1),
+            (5, 5), (5, 4), (5, 3), (5, 2), (5, 1),
+            (4, 5), (4, 4), (4, 3), (4, 2), (4, 1),
+            (3, 5), (3, 4), (3, 3), (3, 2), (3, 1),
+            (2, 5), (2, 4), (2, 3), (2, 2), (2, 1),
+            (1, 5), (1, 4), (1, 3), (1, 2), (1, 1)
         );
     }
 }
 
-/// C <- A B over all tiles, in an order that depends on the shape alone.
+/// How `n` rows or columns are cut into parts of at most `most`: the number of parts, the size of the smaller ones, and
+/// how many are larger by one; these come first.
+#[inline(always)]
+fn split(n: usize, most: usize) -> (usize, usize, usize) {
+    let parts = n.div_ceil(most);
+    (parts, n / parts.max(1), n % parts.max(1))
+}
+
+/// C (+)= A B over all tiles, in an order that depends on the shape alone.
 ///
 /// # Safety
 /// `g` must describe live matrices, C apart from A and B; the instruction set must be present.
 #[inline(always)]
 pub(crate) unsafe fn lane_product<S: Simd>(g: LaneProduct<S::Scalar>) {
-    // Tiles differ by one row or column at most: the first `more` are larger.
-    let split = |n: usize| (n.div_ceil(S::SIDE), n / n.div_ceil(S::SIDE), n % n.div_ceil(S::SIDE));
-    let ((strips, height, more), (panels, width, wide)) = (split(g.m), split(g.n));
-    let row_of = |strip: usize| strip * height + strip.min(more);
-    for part in (0..LANES).step_by(S::LANES) {
-        let mut col = 0;
-        for panel in 0..panels {
-            let cols = width + usize::from(panel < wide);
-            let at = |strip: usize| {
-                let row = row_of(strip);
-                let mut t = g;
-                // SAFETY: inside the matrices, since row < m and col < n; only used where the strip exists.
-                unsafe {
-                    t.a = g.a.add(row * g.a_row);
-                    t.b = g.b.add(col * g.b_col + part);
-                    t.c = g.c.add(row * g.c_row + col * g.c_col + part);
-                }
-                t
-            };
-            // SAFETY: tiles partition C (its lower half, if symmetric); their offsets stay inside by construction.
+    let (high, most) = S::LANE_TILE;
+    let (panels, width, wide) = split(g.n, most);
+    let mut col = 0;
+    for panel in 0..panels {
+        let cols = width + usize::from(panel < wide);
+        let at = |row: usize| {
+            let mut t = g;
+            // SAFETY: inside the matrices, since row < m and col < n; only used where there are rows.
             unsafe {
-                let mut first = 0;
-                if g.symmetric {
-                    run::<S>(cols, cols, 1, true, at(panel));
-                    first = panel + 1;
-                }
-                if first < more {
-                    run::<S>(height + 1, cols, more - first, false, at(first));
-                    first = more;
-                }
-                if first < strips {
-                    run::<S>(height, cols, strips - first, false, at(first));
-                }
+                t.a = g.a.add(row * g.a_row);
+                t.b = g.b.add(col * g.b_col);
+                t.c = g.c.add(row * g.c_row + col * g.c_col);
             }
-            col += cols;
-        }
-        for i in 1..if g.symmetric { g.m } else { 0 } {
-            for j in 0..i {
-                // SAFETY: both entries lie inside C.
-                unsafe {
-                    let v = S::load(g.c.add(i * g.c_row + j * g.c_col + part));
-                    S::store(g.c.add(j * g.c_row + i * g.c_col + part), v);
-                }
+            t
+        };
+        // SAFETY: tiles partition C (or cover its lower half); their offsets stay inside by construction.
+        unsafe {
+            let mut row = if g.lower { col } else { 0 };
+            // A narrow tile wastes little above the diagonal; of a square one only the lower half is computed.
+            if g.lower && high == most {
+                run::<S>(cols, cols, 1, true, at(row));
+                row += cols;
+            }
+            let (strips, height, more) = split(g.m - row, high);
+            if more > 0 {
+                run::<S>(height + 1, cols, more, false, at(row));
+                row += more * (height + 1);
+            }
+            if row < g.m {
+                run::<S>(height, cols, strips - more, false, at(row));
             }
         }
+        col += cols;
     }
 }
 
@@ -209,16 +194,15 @@ pub(crate) struct LaneSum<T> {
     pub d_col: usize,
     pub b: *const T,
     pub b_row: usize,
+    pub b_col: usize,
     pub g: *mut T,
     pub g_row: usize,
 }
 
 /// Columns of G per pass: what is read of B stays in the first cache while all rows of D meet it.
-const PASS: usize = 8;
-/// Rows of D that meet them at once.
-const HIGH: usize = 4;
+const PASS: usize = 12;
 
-/// MR rows and up to NV columns of G, with MR NV <= 16: sixteen sums over lanes are taken at once.
+/// MR rows and up to NV columns of G, with MR NV <= 16: their sums over lanes are taken at once.
 ///
 /// # Safety
 /// As [`tile`].
@@ -226,29 +210,33 @@ const HIGH: usize = 4;
 unsafe fn sum_tile<S: Simd, const MR: usize, const NV: usize>(g: LaneSum<S::Scalar>, cols: usize) {
     // SAFETY: all offsets stay inside the matrices; columns beyond the last read the last, and are not written.
     unsafe {
-        let mut acc = [S::zero(); 16];
+        let mut acc = [[S::zero(); NV]; MR];
         let mut at = [0; NV];
         for j in 0..NV {
-            at[j] = j.min(cols - 1) * LANES;
+            at[j] = j.min(cols - 1) * g.b_col;
         }
         for part in (0..LANES).step_by(S::LANES) {
             let (mut d, mut b) = (g.d.add(part), g.b.add(part));
             for _ in 0..g.k {
-                let mut x = [S::zero(); MR];
-                for i in 0..MR {
-                    x[i] = S::load(d.add(i * g.d_row));
-                }
+                let mut v = [S::zero(); NV];
                 for j in 0..NV {
-                    let v = S::load(b.add(at[j]));
-                    for i in 0..MR {
-                        acc[i * NV + j] = S::fma(x[i], v, acc[i * NV + j]);
+                    v[j] = S::load(b.add(at[j]));
+                }
+                for i in 0..MR {
+                    let x = S::load(d.add(i * g.d_row));
+                    for j in 0..NV {
+                        acc[i][j] = S::fma(x, v[j], acc[i][j]);
                     }
                 }
                 d = d.add(g.d_col);
                 b = b.add(g.b_row);
             }
         }
-        let sums = S::sums(&acc);
+        let mut all = [S::zero(); 16];
+        for i in 0..MR {
+            all[i * NV..(i + 1) * NV].copy_from_slice(&acc[i]);
+        }
+        let sums = S::sums(&all);
         for i in 0..MR {
             let row = g.g.add(i * g.g_row);
             for j in 0..cols {
@@ -269,7 +257,7 @@ unsafe fn sum_rows<S: Simd, const MR: usize, const NV: usize>(mut g: LaneSum<S::
         while g.n >= NV {
             sum_tile::<S, MR, NV>(g, NV);
             g.n -= NV;
-            g.b = g.b.add(NV * LANES);
+            g.b = g.b.add(NV * g.b_col);
             g.g = g.g.add(NV);
         }
         if g.n > 0 {
@@ -284,22 +272,31 @@ unsafe fn sum_rows<S: Simd, const MR: usize, const NV: usize>(mut g: LaneSum<S::
 /// `g` must describe live matrices, G apart from D and B; the instruction set must be present.
 #[inline(always)]
 pub(crate) unsafe fn lane_sum<S: Simd>(g: LaneSum<S::Scalar>) {
+    let (high, wide) = S::SUM_TILE;
+    let strips = g.m.div_ceil(high);
     for col in (0..g.n).step_by(PASS) {
-        for row in (0..g.m).step_by(HIGH) {
+        let mut row = 0;
+        for strip in 0..strips {
+            let end = g.m * (strip + 1) / strips;
             // SAFETY: these parts partition G; their offsets stay inside by construction.
             unsafe {
                 let mut t = g;
                 t.n = (g.n - col).min(PASS);
                 t.d = g.d.add(row * g.d_row);
-                t.b = g.b.add(col * LANES);
+                t.b = g.b.add(col * g.b_col);
                 t.g = g.g.add(row * g.g_row + col);
-                match g.m - row {
-                    1 => sum_rows::<S, 1, 16>(t),
-                    2 => sum_rows::<S, 2, 8>(t),
-                    3 => sum_rows::<S, 3, 5>(t),
-                    _ => sum_rows::<S, HIGH, 4>(t),
+                match end - row {
+                    1 => sum_rows::<S, 1, 12>(t),
+                    2 => sum_rows::<S, 2, 6>(t),
+                    3 => sum_rows::<S, 3, 4>(t),
+                    4 if wide == 4 => sum_rows::<S, 4, 4>(t),
+                    4 if wide == 2 => sum_rows::<S, 4, 2>(t),
+                    5 if high >= 5 => sum_rows::<S, 5, 2>(t),
+                    6 if high >= 6 => sum_rows::<S, 6, 2>(t),
+                    _ => unreachable!("tiles are as S::SUM_TILE says"),
                 }
             }
+            row = end;
         }
     }
 }

@@ -183,11 +183,14 @@ pub(crate) fn eigh_body<T: Float, const L: usize>(n: usize, a: &mut [[T; L]], w:
                 }
                 let [c, s, t] = rotation(&a[p * wide + p], &a[q * wide + q], &off, &floor);
                 let (pp, qq) = (a[p * wide + p], a[q * wide + q]);
-                rotate_rows(a, wide, p, q, &c, &s);
-                for k in 0..n {
-                    let (x, y) = (a[p * wide + k], a[q * wide + k]);
-                    a[k * wide + p] = x;
-                    a[k * wide + q] = y;
+                // Each number once: of the rows and columns p and q only what lies above the diagonal is kept.
+                for k in (0..n).filter(|&k| k != p && k != q) {
+                    let (i, j) = (k.min(p) * wide + k.max(p), k.min(q) * wide + k.max(q));
+                    for l in 0..L {
+                        let (x, y) = (a[i][l], a[j][l]);
+                        a[i][l] = c[l] * x - s[l] * y;
+                        a[j][l] = s[l] * x + c[l] * y;
+                    }
                 }
                 let mut zero = off;
                 for l in 0..L {
@@ -198,7 +201,6 @@ pub(crate) fn eigh_body<T: Float, const L: usize>(n: usize, a: &mut [[T; L]], w:
                     zero[l] = if small { off[l] } else { T::zero() };
                 }
                 a[p * wide + q] = zero;
-                a[q * wide + p] = zero;
                 rotate_rows(v, wide, p, q, &c, &s);
             }
         }

@@ -74,10 +74,17 @@ pub(crate) unsafe fn sums_f64x8(v: &[__m512d; 16]) -> [f64; 16] {
 pub(crate) unsafe fn sums_f32x8(v: &[__m256; 16]) -> [f32; 16] {
     // SAFETY: as above.
     unsafe {
-        macro_rules! four {
+        // Horizontal additions would say the same, in twice the time on AMD's cores.
+        macro_rules! two {
             ($i:expr) => {
-                _mm256_hadd_ps(_mm256_hadd_ps(v[$i], v[$i + 1]), _mm256_hadd_ps(v[$i + 2], v[$i + 3]))
+                _mm256_add_ps(_mm256_unpacklo_ps(v[$i], v[$i + 1]), _mm256_unpackhi_ps(v[$i], v[$i + 1]))
             };
+        }
+        macro_rules! four {
+            ($i:expr) => {{
+                let (a, b) = (two!($i), two!($i + 2));
+                _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xEE>(a, b))
+            }};
         }
         macro_rules! eight {
             ($from:literal) => {{
@@ -105,6 +112,56 @@ pub(crate) unsafe fn sums_f64x4(v: &[__m256d; 16]) -> [f64; 16] {
         }
         let all = [four!(0), four!(4), four!(8), four!(12)];
         std::mem::transmute::<[__m256d; 4], [f64; 16]>(all)
+    }
+}
+
+/// Stores the lanes of a mask of the first ones. The instruction for it takes AMD's cores a dozen cycles.
+///
+/// # Safety
+/// Needs AVX2; `to` must be valid for the lanes of the mask.
+#[inline(always)]
+pub(crate) unsafe fn store_f32x8(to: *mut f32, mask: __m256i, v: __m256) {
+    // SAFETY: as above; each of the four branches adds up to no more than the lanes of the mask.
+    unsafe {
+        let n = _mm256_movemask_ps(_mm256_castsi256_ps(mask)).trailing_ones() as usize;
+        if n == 8 {
+            return _mm256_storeu_ps(to, v);
+        }
+        let (mut to, mut half) = (to, _mm256_castps256_ps128(v));
+        if n & 4 != 0 {
+            _mm_storeu_ps(to, half);
+            (to, half) = (to.add(4), _mm256_extractf128_ps::<1>(v));
+        }
+        if n & 2 != 0 {
+            _mm_store_sd(to.cast(), _mm_castps_pd(half));
+            (to, half) = (to.add(2), _mm_movehl_ps(half, half));
+        }
+        if n & 1 != 0 {
+            _mm_store_ss(to, half);
+        }
+    }
+}
+
+/// As [`store_f32x8`].
+///
+/// # Safety
+/// Needs AVX2; `to` must be valid for the lanes of the mask.
+#[inline(always)]
+pub(crate) unsafe fn store_f64x4(to: *mut f64, mask: __m256i, v: __m256d) {
+    // SAFETY: as above.
+    unsafe {
+        let n = _mm256_movemask_pd(_mm256_castsi256_pd(mask)).trailing_ones() as usize;
+        if n == 4 {
+            return _mm256_storeu_pd(to, v);
+        }
+        let (mut to, mut half) = (to, _mm256_castpd256_pd128(v));
+        if n & 2 != 0 {
+            _mm_storeu_pd(to, half);
+            (to, half) = (to.add(2), _mm256_extractf128_pd::<1>(v));
+        }
+        if n & 1 != 0 {
+            _mm_store_sd(to, half);
+        }
     }
 }
 

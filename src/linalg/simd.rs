@@ -13,9 +13,15 @@ pub(crate) unsafe trait Simd: Copy {
     type Vector: Copy;
     type Mask: Copy;
     const LANES: usize;
-    /// Rows and vectors per register tile.
-    const ROWS: usize;
+    /// Vectors per row of a register tile, how many more it may have to avoid a tile of one, and the rows of tiles that are 1, 2 and 3 wide: as many sums as hide
+    /// the latency of a multiply-add, and as the registers hold beside what is multiplied.
     const COLS: usize;
+    const MORE: usize;
+    const ROWS: [usize; 3];
+    /// Columns of A per pass: a panel of B of this height stays in the first cache, beside what is read of A.
+    const DEPTH: usize;
+    /// Whether loads and stores under a mask cost no more than others.
+    const FREE_MASKS: bool;
     unsafe fn zero() -> Self::Vector;
     unsafe fn splat(x: Self::Scalar) -> Self::Vector;
     unsafe fn load(p: *const Self::Scalar) -> Self::Vector;
@@ -28,8 +34,9 @@ pub(crate) unsafe trait Simd: Copy {
     /// a b + c.
     unsafe fn fma(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Height and width of a register tile where both operands fill their lanes (see `lane_tile`).
-    const SIDE: usize;
+    /// Height and width of a register tile of products over samples, and of the sums over them (see `lane_tile`).
+    const LANE_TILE: (usize, usize);
+    const SUM_TILE: (usize, usize);
     fn plus(a: Self::Scalar, b: Self::Scalar) -> Self::Scalar;
     /// The sum over the lanes of each vector.
     unsafe fn sums(v: &[Self::Vector; 16]) -> [Self::Scalar; 16];
@@ -51,9 +58,13 @@ macro_rules! plain {
             type Vector = [$t; 8];
             type Mask = usize;
             const LANES: usize = 8;
-            const ROWS: usize = 4;
             const COLS: usize = 1;
-            const SIDE: usize = 2;
+            const MORE: usize = 0;
+            const ROWS: [usize; 3] = [4, 0, 0];
+            const DEPTH: usize = 256;
+            const FREE_MASKS: bool = false;
+            const LANE_TILE: (usize, usize) = (2, 2);
+            const SUM_TILE: (usize, usize) = (4, 4);
             #[inline(always)]
             fn plus(a: $t, b: $t) -> $t {
                 a + b

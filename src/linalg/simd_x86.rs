@@ -9,8 +9,26 @@ pub(crate) struct Avx512<T>(std::marker::PhantomData<T>);
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2<T>(std::marker::PhantomData<T>);
 
+/// Shapes of register tiles, see [`Simd`].
+struct Shapes {
+    cols: usize,
+    more: usize,
+    rows: [usize; 3],
+    depth: usize,
+    free_masks: bool,
+    lane_tile: (usize, usize),
+    sum_tile: (usize, usize),
+}
+/// 32 registers, masks in registers of their own.
+const WIDE: Shapes =
+    Shapes { cols: 3, more: 0, rows: [8; 3], depth: 256, free_masks: true, lane_tile: (5, 5), sum_tile: (4, 4) };
+/// 16 registers, masks among them. Ten or twelve sums hide the latency, and leave room for two vectors and what multiplies
+/// them; tiles that need all sixteen registers end up with a sum in memory.
+const NARROW: Shapes =
+    Shapes { cols: 2, more: 1, rows: [6, 6, 3], depth: 128, free_masks: false, lane_tile: (6, 2), sum_tile: (6, 2) };
+
 macro_rules! x86 {
-    ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $rows:expr, $cols:expr, $side:expr, $pack:expr, $zero:ident, $splat:ident, $load:ident,
+    ($name:ident<$t:ty>, $v:ty, $m:ty, $lanes:expr, $shapes:expr, $pack:expr, $zero:ident, $splat:ident, $load:ident,
      $store:ident, $fma:ident, $add:ident, $sums:ident, $transpose:ident, |$n:ident| $mask:expr,
      |$lp:ident, $lm:ident| $load_part:expr, |$sp:ident, $sm:ident, $sv:ident| $store_part:expr) => {
         // SAFETY: each method is one instruction of the set the implementor names, which the caller guarantees.
@@ -19,9 +37,13 @@ macro_rules! x86 {
             type Vector = $v;
             type Mask = $m;
             const LANES: usize = $lanes;
-            const ROWS: usize = $rows;
-            const COLS: usize = $cols;
-            const SIDE: usize = $side;
+            const COLS: usize = $shapes.cols;
+            const MORE: usize = $shapes.more;
+            const ROWS: [usize; 3] = $shapes.rows;
+            const DEPTH: usize = $shapes.depth;
+            const FREE_MASKS: bool = $shapes.free_masks;
+            const LANE_TILE: (usize, usize) = $shapes.lane_tile;
+            const SUM_TILE: (usize, usize) = $shapes.sum_tile;
             const PACK: usize = $pack;
             #[inline(always)]
             unsafe fn zero() -> $v {
@@ -81,9 +103,7 @@ x86!(
     __m512,
     __mmask16,
     16,
-    8,
-    3,
-    5,
+    WIDE,
     4,
     _mm512_setzero_ps,
     _mm512_set1_ps,
@@ -102,9 +122,7 @@ x86!(
     __m512d,
     __mmask8,
     8,
-    8,
-    3,
-    5,
+    WIDE,
     2,
     _mm512_setzero_pd,
     _mm512_set1_pd,
@@ -123,9 +141,7 @@ x86!(
     __m256,
     __m256i,
     8,
-    4,
-    3,
-    3,
+    NARROW,
     4,
     _mm256_setzero_ps,
     _mm256_set1_ps,
@@ -137,16 +153,14 @@ x86!(
     transpose_f32x8,
     |n| _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
     |p, m| _mm256_maskload_ps(p, m),
-    |p, m, v| _mm256_maskstore_ps(p, m, v)
+    |p, m, v| shuffle::store_f32x8(p, m, v)
 );
 x86!(
     Avx2<f64>,
     __m256d,
     __m256i,
     4,
-    4,
-    3,
-    3,
+    NARROW,
     2,
     _mm256_setzero_pd,
     _mm256_set1_pd,
@@ -158,5 +172,5 @@ x86!(
     transpose_f64x4,
     |n| _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), _mm256_setr_epi64x(0, 1, 2, 3)),
     |p, m| _mm256_maskload_pd(p, m),
-    |p, m, v| _mm256_maskstore_pd(p, m, v)
+    |p, m, v| shuffle::store_f64x4(p, m, v)
 );

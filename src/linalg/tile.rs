@@ -5,9 +5,6 @@
 
 use crate::simd::Simd;
 
-/// Columns of A per pass: a panel of B of this height stays in the first cache.
-const DEPTH: usize = 256;
-
 /// A product C (+)= A B: shapes, pointers and strides.
 #[derive(Clone, Copy)]
 pub(crate) struct Product<T> {
@@ -25,12 +22,13 @@ pub(crate) struct Product<T> {
     pub add: bool,
 }
 
-/// One tile: `g.c` points at its corner, `last` masks the last of its NV vectors.
+/// One tile: `g.c` points at its corner, `last` masks the last of its NV vectors unless that is FULL. A mask takes a
+/// register of its own, and AMD's cores store under a mask lane by lane: only edges pay for that.
 ///
 /// # Safety
 /// Pointers and strides must describe live matrices with at least MR rows; the instruction set must be present.
 #[inline(always)]
-unsafe fn tile<S: Simd, const MR: usize, const NV: usize>(g: Product<S::Scalar>, last: S::Mask) {
+unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const FULL: bool>(g: Product<S::Scalar>, last: S::Mask) {
     // SAFETY: all offsets stay inside the matrices described by `g`; the caller guarantees the rest.
     unsafe {
         let zero = S::zero();
@@ -41,14 +39,14 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize>(g: Product<S::Scalar>,
         let (mut a, mut b) = (g.a, g.b);
         let mut depth = g.k;
         while two && depth >= 2 {
-            step::<S, MR, NV>(a, g.a_row, b, last, &mut acc);
-            step::<S, MR, NV>(a.add(g.a_col), g.a_row, b.add(g.b_row), last, &mut odd);
+            step::<S, MR, NV, FULL>(a, g.a_row, b, last, &mut acc);
+            step::<S, MR, NV, FULL>(a.add(g.a_col), g.a_row, b.add(g.b_row), last, &mut odd);
             a = a.add(2 * g.a_col);
             b = b.add(2 * g.b_row);
             depth -= 2;
         }
         for _ in 0..depth {
-            step::<S, MR, NV>(a, g.a_row, b, last, &mut acc);
+            step::<S, MR, NV, FULL>(a, g.a_row, b, last, &mut acc);
             a = a.add(g.a_col);
             b = b.add(g.b_row);
         }
@@ -57,7 +55,7 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize>(g: Product<S::Scalar>,
             for j in 0..NV {
                 let at = row.add(j * S::LANES);
                 let sum = if two { S::add(acc[i][j], odd[i][j]) } else { acc[i][j] };
-                if j + 1 == NV {
+                if j + 1 == NV && !FULL {
                     let v = if g.add { S::add(S::load_part(at, last), sum) } else { sum };
                     S::store_part(at, last, v);
                 } else {
@@ -74,7 +72,7 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize>(g: Product<S::Scalar>,
 /// # Safety
 /// As [`tile`].
 #[inline(always)]
-unsafe fn step<S: Simd, const MR: usize, const NV: usize>(
+unsafe fn step<S: Simd, const MR: usize, const NV: usize, const FULL: bool>(
     a: *const S::Scalar,
     a_row: usize,
     b: *const S::Scalar,
@@ -86,7 +84,7 @@ unsafe fn step<S: Simd, const MR: usize, const NV: usize>(
         let mut v = [S::zero(); NV];
         for j in 0..NV {
             let at = b.add(j * S::LANES);
-            v[j] = if j + 1 == NV { S::load_part(at, last) } else { S::load(at) };
+            v[j] = if j + 1 == NV && !FULL { S::load_part(at, last) } else { S::load(at) };
         }
         for i in 0..MR {
             let x = S::splat(*a.add(i * a_row));
@@ -100,22 +98,52 @@ unsafe fn step<S: Simd, const MR: usize, const NV: usize>(
 /// Dispatches a tile of `rows` rows.
 ///
 /// # Safety
-/// As [`tile`], with 1 <= rows <= 8.
+/// As [`tile`], with 1 <= rows <= S::ROWS[NV - 1].
 #[inline(always)]
-unsafe fn rows<S: Simd, const NV: usize>(rows: usize, g: Product<S::Scalar>, last: S::Mask) {
+unsafe fn rows<S: Simd, const NV: usize, const FULL: bool>(rows: usize, g: Product<S::Scalar>, last: S::Mask) {
+    let most = S::ROWS[NV - 1];
     // SAFETY: passed on.
     unsafe {
         match rows {
-            1 => tile::<S, 1, NV>(g, last),
-            2 => tile::<S, 2, NV>(g, last),
-            3 => tile::<S, 3, NV>(g, last),
-            4 => tile::<S, 4, NV>(g, last),
-            5 if S::ROWS >= 8 => tile::<S, 5, NV>(g, last),
-            6 if S::ROWS >= 8 => tile::<S, 6, NV>(g, last),
-            7 if S::ROWS >= 8 => tile::<S, 7, NV>(g, last),
-            _ if S::ROWS >= 8 => tile::<S, 8, NV>(g, last),
+            1 => tile::<S, 1, NV, FULL>(g, last),
+            2 => tile::<S, 2, NV, FULL>(g, last),
+            3 => tile::<S, 3, NV, FULL>(g, last),
+            4 => tile::<S, 4, NV, FULL>(g, last),
+            5 if most >= 5 => tile::<S, 5, NV, FULL>(g, last),
+            6 if most >= 6 => tile::<S, 6, NV, FULL>(g, last),
+            7 if most >= 7 => tile::<S, 7, NV, FULL>(g, last),
+            8 if most >= 8 => tile::<S, 8, NV, FULL>(g, last),
             _ => unreachable!("tiles are at most S::ROWS high"),
         }
+    }
+}
+
+/// All rows of a panel of NV vectors, whose corners `g` points at.
+///
+/// # Safety
+/// As [`tile`].
+#[inline(always)]
+unsafe fn panel<S: Simd, const NV: usize>(g: Product<S::Scalar>, last: usize) {
+    let full = last == S::LANES && !S::FREE_MASKS;
+    // A mask that is not free needs a register: six rows of two vectors leave none.
+    let most = S::ROWS[NV - 1].min(if full || S::FREE_MASKS { usize::MAX } else { 5 });
+    let strips = g.m.div_ceil(most);
+    let mut row = 0;
+    for strip in 0..strips {
+        let end = g.m * (strip + 1) / strips;
+        let mut t = g;
+        // SAFETY: strips partition the rows; a panel whose last vector is full needs no mask.
+        unsafe {
+            t.a = g.a.add(row * g.a_row);
+            t.c = g.c.add(row * g.c_row);
+            let mask = S::mask(last);
+            if full {
+                rows::<S, NV, true>(end - row, t, mask);
+            } else {
+                rows::<S, NV, false>(end - row, t, mask);
+            }
+        }
+        row = end;
     }
 }
 
@@ -129,40 +157,32 @@ pub(crate) unsafe fn product<S: Simd>(mut g: Product<S::Scalar>) {
         return;
     }
     let vectors = g.n.div_ceil(S::LANES);
-    let panels = vectors.div_ceil(S::COLS);
-    let strips = g.m.div_ceil(S::ROWS);
+    let panels = (vectors - S::MORE.min(vectors - 1)).div_ceil(S::COLS);
     let depth = g.k;
+    let passes = depth.div_ceil(S::DEPTH).max(1);
     let mut from = 0;
     // SAFETY: tiles partition C; their offsets stay inside by construction.
     unsafe {
-        loop {
-            g.k = (depth - from).min(DEPTH);
+        for pass in 0..passes {
+            g.k = depth * (pass + 1) / passes - from;
             let mut done = 0;
-            for panel in 0..panels {
-                let next = vectors * (panel + 1) / panels;
+            for number in 0..panels {
+                let next = vectors * (number + 1) / panels;
                 let (first, nv) = (done * S::LANES, next - done);
                 done = next;
-                let last = S::mask((g.n - (next - 1) * S::LANES).min(S::LANES));
-                let mut row = 0;
-                for strip in 0..strips {
-                    let end = g.m * (strip + 1) / strips;
-                    let mut t = g;
-                    t.a = g.a.add(row * g.a_row + from * g.a_col);
-                    t.b = g.b.add(from * g.b_row + first);
-                    t.c = g.c.add(row * g.c_row + first);
-                    match nv {
-                        1 => rows::<S, 1>(end - row, t, last),
-                        2 if S::COLS >= 2 => rows::<S, 2>(end - row, t, last),
-                        _ if S::COLS >= 3 => rows::<S, 3>(end - row, t, last),
-                        _ => unreachable!("panels are at most S::COLS wide"),
-                    }
-                    row = end;
+                let last = (g.n - (next - 1) * S::LANES).min(S::LANES);
+                let mut t = g;
+                t.a = g.a.add(from * g.a_col);
+                t.b = g.b.add(from * g.b_row + first);
+                t.c = g.c.add(first);
+                match nv {
+                    1 => panel::<S, 1>(t, last),
+                    2 if S::COLS + S::MORE >= 2 => panel::<S, 2>(t, last),
+                    3 if S::COLS + S::MORE >= 3 => panel::<S, 3>(t, last),
+                    _ => unreachable!("panels are at most S::COLS + S::MORE wide"),
                 }
             }
             from += g.k;
-            if from >= depth {
-                break;
-            }
             g.add = true;
         }
     }

@@ -147,3 +147,29 @@ fn gradients_at_diagonal_units() {
         assert!(error(&stack, &problem) < 1e-7, "{dims:?}: {}", error(&stack, &problem));
     }
 }
+
+/// Layers too large for the second cache keep their operators apart; one direction tells as much as all parameters.
+#[test]
+fn large_layers_agree_with_the_slope_along_a_direction() {
+    for dims in [&[50, 50][..], &[50, 50, 50], &[50, 50, 3], &[3, 50, 50]] {
+        for general in [false, true] {
+            let stack = Stack::<f64>::glorot(&Architecture::deep(dims, 4, Gamma::None), 1).unwrap();
+            let (mut x, mut y) = (random((6, dims[0], dims[0]), 2), random((6, stack.q(), stack.q()), 3));
+            if !general {
+                (x, y) = (psd(x), symmetric(y));
+            }
+            let problem = Problem::matrices(x.view(), y.view()).unwrap();
+            let (base, along) = (stack.to_vec(), random((1, 1, stack.len()), 4));
+            let loss = |by: f64| {
+                let mut moved = stack.clone();
+                moved.set(&base.iter().zip(&along).map(|(w, d)| w + by * d).collect::<Vec<_>>());
+                loss_and_gradient(&moved, &problem).unwrap().0
+            };
+            let h = 1e-5;
+            let slope = (8.0 * (loss(h) - loss(-h)) - (loss(2.0 * h) - loss(-2.0 * h))) / (12.0 * h);
+            let gradient = loss_and_gradient(&stack, &problem).unwrap().1;
+            let dot = gradient.iter().zip(&along).map(|(g, d)| g * d).sum::<f64>();
+            assert!((dot - slope).abs() <= 1e-6 * slope.abs(), "{dims:?} general {general}: {dot} {slope}");
+        }
+    }
+}

@@ -14,6 +14,12 @@ fn check<T: Real>(tol: f64) {
         (17, 33, 600),
         (40, 40, 300),
         (5, 100, 1),
+        (13, 7, 4),
+        (40, 100, 160),
+        (12, 22, 3),
+        (7, 29, 6),
+        (6, 27, 5),
+        (11, 12, 9),
         (2, 3, 0),
     ] {
         for transposed in [false, true] {
@@ -74,7 +80,7 @@ fn residual_masks_and_sums_squares() {
 
 /// Products over lanes against the triple loop of each sample, over every tile shape.
 fn check_lanes<T: Real>(tol: f64) {
-    use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_put, lane_residual};
+    use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
     let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
     let lane = |i: usize| std::array::from_fn::<T, 16, _>(|l| value(3 * i + 5 * l));
     let near = |got: T, want: f64, k: usize, what: &str| {
@@ -95,7 +101,7 @@ fn check_lanes<T: Real>(tol: f64) {
             }
             let d = (0..m * k).map(|i| lane(i + 1)).collect::<Vec<_>>();
             let mut g = (0..m * n).map(value).collect::<Vec<_>>();
-            lane_gradient((m, n, k), &d, (k, 1), &b, n, &mut g, n);
+            lane_gradient((m, n, k), &d, (k, 1), &b, (n, 1), &mut g, n);
             for (i, j) in (0..m * n).map(|x| (x / n, x % n)) {
                 let terms = (0..k * 16).map(|x| (d[i * k + x / 16][x % 16] * b[x / 16 * n + j][x % 16]).as_f64());
                 near(g[i * n + j], value(i * n + j).as_f64() + terms.sum::<f64>(), 16 * k, "lane_gradient");
@@ -105,10 +111,13 @@ fn check_lanes<T: Real>(tol: f64) {
         let a = (0..m * 3).map(value).collect::<Vec<_>>();
         let b = a.iter().map(|&x| [x; 16]).collect::<Vec<_>>();
         let mut c = vec![[T::of(7.0); 16]; m * m];
-        lane_gemm((m, m, 3), &a, (3, 1), &b, (1, 3), &mut c, (m, 1), Store::SetSymmetric);
-        for (i, j) in (0..m * m).map(|x| (x / m, x % m)) {
-            let want = (0..3).map(|x| (a[i * 3 + x] * a[j * 3 + x]).as_f64()).sum();
-            c[i * m + j].iter().for_each(|&got| near(got, want, 3, "symmetric"));
+        for (times, store) in [(1.0, Store::SetLower), (2.0, Store::AddLower), (3.0, Store::Add)] {
+            lane_gemm((m, m, 3), &a, (3, 1), &b, (1, 3), &mut c, (m, 1), store);
+            lane_mirror(m, &mut c, (m, 1));
+            for (i, j) in (0..m * m).map(|x| (x / m, x % m)) {
+                let want = (0..3).map(|x| (a[i * 3 + x] * a[j * 3 + x]).as_f64()).sum::<f64>();
+                c[i * m + j].iter().for_each(|&got| near(got, times * want, 9, "symmetric"));
+            }
         }
         for count in [1, 5, 16] {
             let samples = (0..count).map(|l| (0..m).map(|i| value(i + 31 * l)).collect::<Vec<_>>()).collect::<Vec<_>>();
