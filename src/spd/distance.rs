@@ -9,7 +9,7 @@
 //! Only eigenvalues are computed. Each A is factored once; each group of eight B is interleaved once and meets every A.
 
 use crate::check;
-use crate::eigen::{Eigen, not_positive};
+use crate::eigen::{Eigen, positive};
 use crate::function::logm;
 use crate::lanes::{LANES, V, pack};
 use crate::triangular::{cholesky, congruence_shared, flip_transpose, invert_lower};
@@ -127,12 +127,8 @@ fn eigen_distances(
             pack(b, g * LANES, bures, &mut packed);
             for (i, d) in strip.iter_mut().enumerate().take(rows(g)) {
                 congruence_shared(n, &factor[i * n * n..(i + 1) * n * n], &packed, &mut t, &mut w);
-                if !work.values(&mut w) {
-                    return Err(Error::Eigen { what });
-                }
-                if let Some(lane) = not_positive(&work.d) {
-                    return Err(Error::NotPositiveDefinite { what, index: (g * LANES + lane).min(m - 1) });
-                }
+                let solved = work.values(&mut w).and_then(|()| positive(&work.d));
+                solved.map_err(|fault| fault.error(what, |lane| (g * LANES + lane).min(m - 1)))?;
                 *d = if bures {
                     let roots = work.d.iter().fold(V::ZERO, |s, x| s + x.sqrt());
                     let both = V(std::array::from_fn(|lane| trace_a[i] + trace_b[(g * LANES + lane).min(m - 1)]));

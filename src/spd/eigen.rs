@@ -1,16 +1,35 @@
 //! Eigenvalues and eigenvectors of eight symmetric matrices at once: A = Z diag(d) Z^T.
 //!
-//! Householder tridiagonalisation, then QL with Wilkinson shifts: the square-root free form of Pal, Walker and Kahan when
+//! Householder tridiagonalisation (`tridiagonal.rs`), then QL with Wilkinson shifts: the square-root free form of Pal, Walker and Kahan when
 //! only eigenvalues are wanted (as LAPACK's `dsterf`), the implicit form with rotations otherwise. All lanes deflate in
 //! lockstep: a lane that has converged keeps its value behind an exact zero and works ahead on its next rows.
 //! Eigenvalues come unsorted. Each absolute error is of the order of the rounding unit times the norm.
 
+use crate::Error;
 use crate::lanes::{LANES, V, simd};
+use crate::tridiagonal::{accumulate, tridiagonalise};
 
 const MAX_SWEEPS: usize = 80;
 /// A lane that has converged at row l takes its shift from the next of so many rows that has not: it works ahead.
 const AHEAD: usize = 3;
 const EPS: f64 = f64::EPSILON * 0.5;
+
+/// Why eight matrices have no solution.
+pub(crate) enum Fault {
+    NoConvergence,
+    /// The first lane whose matrix is not positive definite.
+    NotPositive(usize),
+}
+
+impl Fault {
+    /// The error to report; `index` names the matrix in a lane.
+    pub fn error(self, what: &'static str, index: impl Fn(usize) -> usize) -> Error {
+        match self {
+            Fault::NoConvergence => Error::Eigen { what },
+            Fault::NotPositive(lane) => Error::NotPositiveDefinite { what, index: index(lane) },
+        }
+    }
+}
 
 /// Buffers for matrices of one size; made once per block of work.
 pub(crate) struct Eigen {
@@ -19,9 +38,9 @@ pub(crate) struct Eigen {
     pub d: Vec<V>,
     /// Eigenvectors after [`Eigen::vectors`]: column k of Z at `z[k * n ..]`.
     pub z: Vec<V>,
-    e: Vec<V>,
-    tau: Vec<V>,
-    w: Vec<V>,
+    pub e: Vec<V>,
+    pub tau: Vec<V>,
+    pub w: Vec<V>,
     /// (s, c) of the rotations of one sweep.
     turns: Vec<(V, V)>,
 }
@@ -33,27 +52,37 @@ impl Eigen {
         Eigen { n, d: row(), z, e: row(), tau: row(), w: row(), turns: vec![(V::ZERO, V::ONE); n] }
     }
 
-    /// Eigenvalues of the matrices whose lower triangles are the columns of `a` (destroyed). False: no convergence.
-    pub fn values(&mut self, a: &mut [V]) -> bool {
-        simd(
+    /// Eigenvalues of the matrices whose lower triangles are the columns of `a` (destroyed).
+    pub fn values(&mut self, a: &mut [V]) -> Result<(), Fault> {
+        let converged = simd(
             #[inline(always)]
             || {
                 tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
                 ql_values(self.n, &mut self.d, &mut self.e)
             },
-        )
+        );
+        if converged { Ok(()) } else { Err(Fault::NoConvergence) }
     }
 
-    /// Eigenvalues and eigenvectors; `a` is destroyed. False: no convergence.
-    pub fn vectors(&mut self, a: &mut [V]) -> bool {
+    /// Eigenvalues and eigenvectors; `a` is destroyed.
+    pub fn vectors(&mut self, a: &mut [V]) -> Result<(), Fault> {
         simd(
             #[inline(always)]
+            || tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w),
+        );
+        self.finish(a)
+    }
+
+    /// The second half of [`Eigen::vectors`], after the tridiagonal form.
+    pub fn finish(&mut self, a: &[V]) -> Result<(), Fault> {
+        let converged = simd(
+            #[inline(always)]
             || {
-                tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
                 accumulate(self.n, a, &self.tau, &mut self.z);
                 ql_vectors(self.n, &mut self.d, &mut self.e, &mut self.turns, &mut self.z)
             },
-        )
+        );
+        if converged { Ok(()) } else { Err(Fault::NoConvergence) }
     }
 
     /// The lower triangle (by columns) of Z diag(f) Z^T, f one vector per eigenvalue.
@@ -62,88 +91,6 @@ impl Eigen {
             #[inline(always)]
             || rebuild(self.n, &self.z, f, &mut self.w, out),
         )
-    }
-}
-
-/// A -> T = H A H with H = H_0 H_1 ..., H_k = I - tau v v^T; v is left below the diagonal of column k.
-#[inline(always)]
-fn tridiagonalise(n: usize, a: &mut [V], d: &mut [V], e: &mut [V], tau: &mut [V], w: &mut [V]) {
-    for k in 0..n.saturating_sub(1) {
-        let m = n - k - 1;
-        let (head, tail) = a.split_at_mut((k + 1) * n);
-        let column = &mut head[k * n..];
-        d[k] = column[k];
-        let v = &mut column[k + 1..];
-        let mut ss = V::ZERO;
-        for x in &v[1..] {
-            ss = x.fma(*x, ss);
-        }
-        let alpha = v[0];
-        let norm = alpha.fma(alpha, ss).sqrt();
-        let beta = alpha.map2(norm, |a, r| if a > 0.0 { -r } else { r });
-        // A lane whose column is already zero below the subdiagonal is not reflected.
-        let t = ss.if_zero(V::ZERO, (beta - alpha) / beta);
-        let scale = ss.if_zero(V::ZERO, V::ONE / (alpha - beta));
-        e[k] = ss.if_zero(alpha, beta);
-        tau[k] = t;
-        v[0] = V::ONE;
-        for x in &mut v[1..] {
-            *x = *x * scale;
-        }
-        let v = &*v;
-        let w = &mut w[..m];
-        w.fill(V::ZERO);
-        for j in 0..m {
-            let c = &tail[j * n + k + 1 + j..(j + 1) * n];
-            let vj = v[j];
-            let mut s = c[0] * vj;
-            for ((aij, vi), wi) in c[1..].iter().zip(&v[j + 1..]).zip(&mut w[j + 1..]) {
-                s = aij.fma(*vi, s);
-                *wi = aij.fma(vj, *wi);
-            }
-            w[j] = w[j] + s;
-        }
-        let mut dot = V::ZERO;
-        for (x, y) in w.iter().zip(v) {
-            dot = x.fma(*y, dot);
-        }
-        let half = V::splat(-0.5) * t * t * dot;
-        for (x, y) in w.iter_mut().zip(v) {
-            *x = half.fma(*y, t * *x);
-        }
-        let w = &*w;
-        for j in 0..m {
-            let c = &mut tail[j * n + k + 1 + j..(j + 1) * n];
-            let (vj, wj) = (-v[j], -w[j]);
-            for ((aij, vi), wi) in c.iter_mut().zip(&v[j..]).zip(&w[j..]) {
-                *aij = vi.fma(wj, wi.fma(vj, *aij));
-            }
-        }
-    }
-    d[n - 1] = a[n * n - 1];
-    e[n - 1] = V::ZERO;
-}
-
-/// Z = H_0 H_1 ... from the reflectors in `a`.
-#[inline(always)]
-fn accumulate(n: usize, a: &[V], tau: &[V], z: &mut [V]) {
-    z.fill(V::ZERO);
-    for j in 0..n {
-        z[j * n + j] = V::ONE;
-    }
-    for k in (0..n.saturating_sub(1)).rev() {
-        let v = &a[k * n + k + 1..(k + 1) * n];
-        for j in k + 1..n {
-            let column = &mut z[j * n + k + 1..(j + 1) * n];
-            let mut dot = V::ZERO;
-            for (x, y) in column.iter().zip(v) {
-                dot = x.fma(*y, dot);
-            }
-            let s = -(tau[k] * dot);
-            for (x, y) in column.iter_mut().zip(v) {
-                *x = s.fma(*y, *x);
-            }
-        }
     }
 }
 
@@ -323,7 +270,8 @@ fn rebuild_tile<const W: usize>(n: usize, z: &[V], row: &[V], i: usize, out: &mu
     out[i..i + W].copy_from_slice(&sum);
 }
 
-/// Whether any lane of `d` holds a value that is not positive (or is NaN); the first such lane.
-pub(crate) fn not_positive(d: &[V]) -> Option<usize> {
-    (0..LANES).find(|&lane| d.iter().any(|v| v.0[lane].is_nan() || v.0[lane] <= 0.0))
+/// The first lane of `d` with a value that is not positive (or is NaN) is a fault.
+pub(crate) fn positive(d: &[V]) -> Result<(), Fault> {
+    let bad = (0..LANES).find(|&lane| d.iter().any(|v| v.0[lane].is_nan() || v.0[lane] <= 0.0));
+    bad.map_or(Ok(()), |lane| Err(Fault::NotPositive(lane)))
 }

@@ -1,11 +1,12 @@
 //! Functions of symmetric matrices, in batches: f(A) = Z diag(f(d)) Z^T.
 //!
 //! Batches are (k, n, n). Groups of eight run side by side (see `lanes.rs`); blocks of groups go to the threads, each with
-//! one workspace.
+//! one workspace. Logarithms need no eigenvalues (`logarithm.rs`).
 
 use crate::check;
-use crate::eigen::{Eigen, not_positive};
+use crate::eigen::{Eigen, Fault, positive};
 use crate::lanes::{LANES, V, pack, unpack_lane};
+use crate::logarithm::Logarithm;
 use crate::{Error, Result};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 use rayon::prelude::*;
@@ -26,7 +27,7 @@ pub fn map_eigenvalues(x: ArrayView3<'_, f64>, f: impl Fn(f64) -> f64 + Sync) ->
 
 /// The matrix logarithm of every matrix.
 pub fn logm(x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-    apply("logm", x, f64::ln, true)
+    logarithms("logm", x)
 }
 
 /// The matrix exponential of every symmetric matrix.
@@ -52,12 +53,40 @@ pub fn powm(x: ArrayView3<'_, f64>, alpha: f64) -> Result<Array3<f64>> {
     apply("powm", x, |v| v.powf(alpha), true)
 }
 
-/// f on the eigenvalues; with `positive` they must be.
+/// f on the eigenvalues; with `must_be_positive` they must be.
 pub(crate) fn apply(
     what: &'static str,
     x: ArrayView3<'_, f64>,
     f: impl Fn(f64) -> f64 + Sync,
-    positive: bool,
+    must_be_positive: bool,
+) -> Result<Array3<f64>> {
+    each(
+        what,
+        x,
+        |n| Eigen::new(n, true),
+        |work, a, out| {
+            work.vectors(a)?;
+            if must_be_positive {
+                positive(&work.d)?;
+            }
+            let g: Vec<V> = work.d.iter().map(|d| d.map(&f)).collect();
+            work.rebuild(&g, out);
+            Ok(())
+        },
+    )
+}
+
+/// As [`logm`]; errors name `what`.
+pub(crate) fn logarithms(what: &'static str, x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
+    each(what, x, Logarithm::new, |work, a, out| work.solve(a, out).map(|_| ()))
+}
+
+/// A function of groups of eight: `solve` turns lower triangles (by columns) into others, with one workspace per task.
+fn each<W>(
+    what: &'static str,
+    x: ArrayView3<'_, f64>,
+    workspace: impl Fn(usize) -> W + Sync,
+    solve: impl Fn(&mut W, &mut [V], &mut [V]) -> std::result::Result<(), Fault> + Sync,
 ) -> Result<Array3<f64>> {
     let n = check::symmetric(what, &x)?;
     let mut out = Array3::zeros(x.dim());
@@ -67,24 +96,15 @@ pub(crate) fn apply(
         .into_par_iter()
         .enumerate()
         .map(|(b, mut chunk)| {
-            let mut work = Eigen::new(n, true);
-            let (mut a, mut g) = (vec![V::ZERO; n * n], vec![V::ZERO; n]);
+            let mut work = workspace(n);
+            let (mut a, mut image) = (vec![V::ZERO; n * n], vec![V::ZERO; n * n]);
             let mut flat = vec![0.0; n * n];
             for first in (0..chunk.len_of(Axis(0))).step_by(LANES) {
                 pack(x, b * block + first, false, &mut a);
-                if !work.vectors(&mut a) {
-                    return Err(Error::Eigen { what });
-                }
-                if let (true, Some(lane)) = (positive, not_positive(&work.d)) {
-                    let index = (b * block + first + lane).min(x.len_of(Axis(0)) - 1);
-                    return Err(Error::NotPositiveDefinite { what, index });
-                }
-                for (y, d) in g.iter_mut().zip(&work.d) {
-                    *y = d.map(&f);
-                }
-                work.rebuild(&g, &mut a);
+                let index = |lane: usize| (b * block + first + lane).min(x.len_of(Axis(0)) - 1);
+                solve(&mut work, &mut a, &mut image).map_err(|fault: Fault| fault.error(what, index))?;
                 for (lane, mut to) in chunk.axis_iter_mut(Axis(0)).skip(first).take(LANES).enumerate() {
-                    unpack_lane(n, &a, lane, &mut flat);
+                    unpack_lane(n, &image, lane, &mut flat);
                     to.iter_mut().zip(&flat).for_each(|(t, v)| *t = *v);
                 }
             }

@@ -62,6 +62,12 @@ impl V {
         }
         out
     }
+    /// The sum of the lanes.
+    #[inline(always)]
+    pub fn sum(self) -> f64 {
+        let s = self.0;
+        ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+    }
     #[inline(always)]
     pub fn all_zero(self) -> bool {
         self.0.iter().all(|&x| x == 0.0)

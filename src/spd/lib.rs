@@ -66,13 +66,16 @@ mod geodesic;
 mod kernel;
 mod lanes;
 mod linkage;
+mod logarithm;
 mod mask;
 mod mdm;
 mod mean;
+mod mean_block;
 mod mean_state;
 mod order;
 mod transport;
 mod triangular;
+mod tridiagonal;
 mod views;
 
 pub use covariance::{Covariance, Estimator, covariance, covariances};

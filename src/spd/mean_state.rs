@@ -1,6 +1,6 @@
 //! The iterate of one Frechet mean: its factor, its direction, its stopping rule. See `mean.rs` for the equations.
 
-use crate::mean::{Mean, Selection};
+use crate::mean::Mean;
 use crate::triangular::{cholesky, flip_transpose, invert_lower};
 use crate::{Error, Metric, Result};
 use ndarray::ArrayView2;
@@ -66,19 +66,9 @@ impl State {
         Ok(())
     }
 
-    /// The weighted sum of the images into `step`.
-    pub fn collect(&mut self, s: &Selection, images: &[f64]) {
-        self.step.fill(0.0);
-        for (image, &(_, w)) in images.chunks_exact(self.n * self.n).zip(s) {
-            add(&mut self.step, w, image);
-        }
-    }
-
     /// Turn G in `step` into the step D: L-BFGS on the tangent space, whose frame R is transported along with the iterate.
-    pub fn direction(&mut self, s: &Selection, slopes: &[(f64, f64)], tolerance: f64) {
+    pub fn direction(&mut self, (typical, bound): (f64, f64), tolerance: f64) {
         let norm = dot(&self.step, &self.step).sqrt();
-        let weighted = |f: fn(&(f64, f64)) -> f64| slopes.iter().zip(s).map(|(b, &(_, w))| w * f(b)).sum::<f64>();
-        let (typical, bound) = (weighted(|b| b.0), weighted(|b| b.1));
         let grew = norm > self.gradient;
         if !grew && let Some((step, y, scale)) = self.history.last_mut() {
             // `y` holds the old G until now: y = G_old - G_new.
