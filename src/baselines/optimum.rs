@@ -14,6 +14,8 @@ use ndarray::{Array2, ArrayView2, Axis};
 
 /// Eigenvalues of G below this share of the largest are rounding.
 const ROUNDING: f64 = 1e-11;
+/// A start that leaves less than this share of the mean square is the optimum.
+const EXACT: f64 = 1e-24;
 
 /// Parameters at the optimum, and what the fit has to say: the mean square after each iteration on the data as they are.
 pub(crate) fn fit(
@@ -47,6 +49,13 @@ pub(crate) fn fit(
         value
     };
     let start = format.near(least.clone())?.unwrap_or(start);
+    // A start at the least squares map, as a format of full ranks has: the rest is rounding, in which L-BFGS would dig.
+    let (mut gradient, total) =
+        (vec![0.0; format.len()], (&least * &matmul(gram.view(), least.view())).sum() / entries);
+    if objective(&gram, &start, &mut gradient) <= EXACT * total {
+        let history = vec![rss / entries];
+        return Ok((start, Report { parameters: format.len(), history, ..Report::default() }));
+    }
     // What gains less than a thousandth in ten iterations only waits for the mean.
     let rough = MinimiseParams { max_iterations: iterations, f_tolerance: 1e-3, ..MinimiseParams::default() };
     let exact = MinimiseParams { max_iterations: iterations, f_tolerance: 1e-5, ..MinimiseParams::default() };
