@@ -7,6 +7,7 @@
 //! A format that knows parameters near M starts there, others from random parameters.
 
 use crate::network::Format;
+use crate::room::Room;
 use crate::{Report, Result};
 use kraus::{MinimiseParams, minimise};
 use linalg::{eigh, gemm, matmul};
@@ -41,11 +42,15 @@ pub(crate) fn fit(
         let column = mean.view().insert_axis(Axis(1));
         gemm(-(z.nrows() as f64), column, column.t(), 1.0, covariance.view_mut());
     }
+    let room = Room::default();
     let objective = |g: &Array2<f64>, theta: &[f64], gradient: &mut [f64]| {
-        let d = format.dense(theta) - &least;
-        let gd = matmul(g.view(), d.view());
+        let mut d = format.dense(theta, &room);
+        d -= &least;
+        let mut gd = room.product(g.view(), d.view());
         let value = d.iter().zip(&gd).map(|(d, gd)| d * gd).sum::<f64>() / entries;
-        gradient.copy_from_slice(&format.pull(theta, gd * (2.0 / entries)));
+        room.give(d);
+        gd *= 2.0 / entries;
+        format.pull(theta, gd, &room, gradient);
         value
     };
     let start = format.near(least.clone())?.unwrap_or(start);
