@@ -7,7 +7,7 @@
 use crate::Result;
 use linalg::kernels::small_gemm;
 use linalg::{eigh, matmul};
-use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, s};
+use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, CowArray, Ix4, s};
 use std::borrow::Cow;
 
 /// Sweeps stop when the captured norm grows by less than this share; the loadings only steer what comes after.
@@ -74,6 +74,15 @@ fn leading(a: ArrayView4<'_, f64>, mode: usize, r: usize) -> Result<Array2<f64>>
     Ok(u)
 }
 
+/// [`project`] on every listed mode whose factor is not the whole of it.
+pub(crate) fn project_on<'a>(a: ArrayView4<'a, f64>, on: &[(usize, &Array2<f64>)]) -> CowArray<'a, f64, Ix4> {
+    let mut out = CowArray::from(a);
+    for (mode, u) in on.iter().filter(|(_, u)| !u.is_square()) {
+        out = CowArray::from(project(out.view(), *mode, u.view()));
+    }
+    out
+}
+
 /// Factors U_k (n_k, min(r_k, n_k)) of the rank-(r1, r2, r3, r4) approximation.
 pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<f64>; 4]> {
     let start = |mode: usize| leading(c, mode, ranks[mode]);
@@ -82,23 +91,18 @@ pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<
     if u.iter().all(|u| u.is_square()) {
         return Ok(u);
     }
-    let project = |a: ArrayView4<'_, f64>, mode: usize, u: &Array2<f64>| match u.is_square() {
-        true => a.to_owned(),
-        false => project(a, mode, u.view()),
-    };
     let mut captured = 0.0f64;
     for _ in 0..MAX_SWEEPS {
         let mut now = 0.0;
         // The first two modes share the projection on the last two, and the other way round.
         for pair in [[0, 1], [2, 3]] {
-            let other = [(pair[0] + 2) % 4, (pair[1] + 2) % 4];
-            let once = project(c, other[0], &u[other[0]]);
-            let shared = project(once.view(), other[1], &u[other[1]]);
+            let [a, b] = pair.map(|mode| (mode + 2) % 4);
+            let shared = project_on(c, &[(a, &u[a]), (b, &u[b])]);
             for (mode, partner) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-                let small = project(shared.view(), partner, &u[partner]);
+                let small = project_on(shared.view(), &[(partner, &u[partner])]);
                 u[mode] = leading(small.view(), mode, ranks[mode])?;
                 if mode == 3 {
-                    now = project(small.view(), mode, &u[mode]).iter().map(|v| v * v).sum();
+                    now = project_on(small.view(), &[(mode, &u[mode])]).iter().map(|v| v * v).sum();
                 }
             }
         }
