@@ -4,6 +4,7 @@
 //! with p(p+1)/2 rows instead of p^2. The model, its parameters and its loss stay the same.
 
 use crate::network::Format;
+use crate::room::{Room, elements, elements_mut};
 use crate::{Layout, Result};
 use ndarray::Array2;
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -37,36 +38,44 @@ impl Format for Half<'_> {
         self.inner.deviation(weight)
     }
 
-    fn dense(&self, theta: &[f64]) -> Array2<f64> {
-        let w = self.inner.dense(theta);
-        let mut v = Array2::zeros((self.layout.len(), w.ncols()));
-        for (k, a, b) in self.pairs() {
-            let mut row = v.row_mut(k);
-            row.assign(&w.row(a));
-            if a != b {
-                row.zip_mut_with(&w.row(b), |v, w| *v = (*v + w) * FRAC_1_SQRT_2);
+    fn dense(&self, theta: &[f64], room: &Room) -> Array2<f64> {
+        let w = self.inner.dense(theta, room);
+        let mut v = room.take((self.layout.len(), w.ncols()));
+        let (n, from) = (w.ncols(), elements(&w));
+        for ((_, a, b), row) in self.pairs().zip(elements_mut(&mut v).chunks_exact_mut(n)) {
+            let (first, second) = (&from[a * n..][..n], &from[b * n..][..n]);
+            if a == b {
+                row.copy_from_slice(first);
+            } else {
+                row.iter_mut().zip(first).zip(second).for_each(|((v, a), b)| *v = (a + b) * FRAC_1_SQRT_2);
             }
         }
+        room.give(w);
         v
     }
 
-    fn pull(&self, theta: &[f64], dv: Array2<f64>) -> Vec<f64> {
-        self.inner.pull(theta, self.unfold(&dv))
+    fn pull(&self, theta: &[f64], dv: Array2<f64>, room: &Room, gradient: &mut [f64]) {
+        let dw = self.unfold(&dv, room);
+        room.give(dv);
+        self.inner.pull(theta, dw, room, gradient);
     }
 
     fn near(&self, v: Array2<f64>) -> Result<Option<Vec<f64>>> {
-        self.inner.near(self.unfold(&v))
+        self.inner.near(self.unfold(&v, &Room::default()))
     }
 }
 
 impl Half<'_> {
     /// W from V such that folding W gives V back, of least norm; also the derivative's way back.
-    fn unfold(&self, dv: &Array2<f64>) -> Array2<f64> {
-        let mut dw = Array2::zeros((self.layout.rows * self.layout.cols, dv.ncols()));
+    fn unfold(&self, dv: &Array2<f64>, room: &Room) -> Array2<f64> {
+        let (n, dv) = (dv.ncols(), dv.as_standard_layout());
+        let mut dw = room.take((self.layout.rows * self.layout.cols, n));
+        let (from, to) = (dv.as_slice().expect("standard layout"), elements_mut(&mut dw));
         for (k, a, b) in self.pairs() {
-            let share = if a == b { 1.0 } else { FRAC_1_SQRT_2 };
-            dw.row_mut(a).zip_mut_with(&dv.row(k), |w, v| *w = share * v);
-            dw.row_mut(b).zip_mut_with(&dv.row(k), |w, v| *w = share * v);
+            let (share, row) = (if a == b { 1.0 } else { FRAC_1_SQRT_2 }, &from[k * n..][..n]);
+            for at in [a, b] {
+                to[at * n..][..n].iter_mut().zip(row).for_each(|(w, v)| *w = share * v);
+            }
         }
         dw
     }

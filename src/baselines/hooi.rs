@@ -5,33 +5,60 @@
 //! *On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors*, SIAM J. Matrix Analysis 2000).
 
 use crate::Result;
+use linalg::kernels::small_gemm;
 use linalg::{eigh, matmul};
-use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, s};
+use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, CowArray, Ix4, s};
+use std::borrow::Cow;
 
 /// Sweeps stop when the captured norm grows by less than this share; the loadings only steer what comes after.
 const CONVERGED: f64 = 1e-4;
 const MAX_SWEEPS: usize = 10;
 
-/// The unfolding along `mode`: (n_mode, product of the others), the others in the order that [`project`] shares.
+/// A row-major array seen from one mode: (product of the modes before it, its length, product of those after it).
+fn around(shape: &[usize], mode: usize) -> (usize, usize, usize) {
+    (shape[..mode].iter().product(), shape[mode], shape[mode + 1..].iter().product())
+}
+
+/// The elements row by row; copied only where they lie otherwise.
+fn flat<'a>(a: &'a ArrayView4<'_, f64>) -> Cow<'a, [f64]> {
+    match a.as_slice() {
+        Some(elements) => Cow::Borrowed(elements),
+        None => Cow::Owned(a.iter().copied().collect()),
+    }
+}
+
+/// The unfolding along `mode`: (n_mode, product of the others in their order).
 pub(crate) fn unfold(a: ArrayView4<'_, f64>, mode: usize) -> Array2<f64> {
-    let n = a.len_of(Axis(mode));
-    let mut order = [0, 1, 2, 3];
-    order.swap(0, mode);
-    let rest = a.len() / n.max(1);
-    let flat = a.permuted_axes(order).as_standard_layout().into_owned().into_raw_vec_and_offset().0;
-    Array2::from_shape_vec((n, rest), flat).expect("unfolding keeps the number of elements")
+    let (before, n, after) = around(a.shape(), mode);
+    let elements = flat(&a);
+    let mut out = Array2::zeros((n, before * after));
+    for (k, mut row) in out.rows_mut().into_iter().enumerate() {
+        let row = row.as_slice_mut().expect("a new array is row-major");
+        for (b, to) in row.chunks_exact_mut(after.max(1)).enumerate() {
+            to.copy_from_slice(&elements[(b * n + k) * after..][..after]);
+        }
+    }
+    out
 }
 
 /// A x_mode U^T: the mode of length n becomes one of length r. U is (n, r).
+///
+/// Nothing is permuted: the last mode is one product, each other one a small product per index of the modes before it.
 pub(crate) fn project(a: ArrayView4<'_, f64>, mode: usize, u: ArrayView2<'_, f64>) -> Array4<f64> {
-    let mut order = [0, 1, 2, 3];
-    order.swap(0, mode);
-    let shape = a.permuted_axes(order).raw_dim();
-    let flat = unfold(a, mode);
-    let small = matmul(u.t(), flat.view()).into_raw_vec_and_offset().0;
-    let folded = Array4::from_shape_vec((u.ncols(), shape[1], shape[2], shape[3]), small);
-    let folded = folded.expect("folding keeps the number of elements");
-    folded.permuted_axes(order).as_standard_layout().into_owned()
+    let (before, n, after) = around(a.shape(), mode);
+    let r = u.ncols();
+    let mut shape = [a.shape()[0], a.shape()[1], a.shape()[2], a.shape()[3]];
+    shape[mode] = r;
+    let (elements, u) = (flat(&a), u.as_standard_layout());
+    let factor = u.as_slice().expect("standard layout");
+    let mut out = vec![0.0; before * r * after];
+    if after == 1 {
+        small_gemm((before, r, n), &elements, (n, 1), factor, r, &mut out, r, false);
+    } else {
+        let blocks = elements.chunks_exact((n * after).max(1)).zip(out.chunks_exact_mut((r * after).max(1)));
+        blocks.for_each(|(from, to)| small_gemm((r, after, n), factor, (1, r), from, after, to, after, false));
+    }
+    Array4::from_shape_vec(shape, out).expect("as many elements as the shape says")
 }
 
 /// Leading r left singular vectors of the unfolding along `mode`.
@@ -47,6 +74,15 @@ fn leading(a: ArrayView4<'_, f64>, mode: usize, r: usize) -> Result<Array2<f64>>
     Ok(u)
 }
 
+/// [`project`] on every listed mode whose factor is not the whole of it.
+pub(crate) fn project_on<'a>(a: ArrayView4<'a, f64>, on: &[(usize, &Array2<f64>)]) -> CowArray<'a, f64, Ix4> {
+    let mut out = CowArray::from(a);
+    for (mode, u) in on.iter().filter(|(_, u)| !u.is_square()) {
+        out = CowArray::from(project(out.view(), *mode, u.view()));
+    }
+    out
+}
+
 /// Factors U_k (n_k, min(r_k, n_k)) of the rank-(r1, r2, r3, r4) approximation.
 pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<f64>; 4]> {
     let start = |mode: usize| leading(c, mode, ranks[mode]);
@@ -55,23 +91,18 @@ pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<
     if u.iter().all(|u| u.is_square()) {
         return Ok(u);
     }
-    let project = |a: ArrayView4<'_, f64>, mode: usize, u: &Array2<f64>| match u.is_square() {
-        true => a.to_owned(),
-        false => project(a, mode, u.view()),
-    };
     let mut captured = 0.0f64;
     for _ in 0..MAX_SWEEPS {
         let mut now = 0.0;
         // The first two modes share the projection on the last two, and the other way round.
         for pair in [[0, 1], [2, 3]] {
-            let other = [(pair[0] + 2) % 4, (pair[1] + 2) % 4];
-            let once = project(c, other[0], &u[other[0]]);
-            let shared = project(once.view(), other[1], &u[other[1]]);
+            let [a, b] = pair.map(|mode| (mode + 2) % 4);
+            let shared = project_on(c, &[(a, &u[a]), (b, &u[b])]);
             for (mode, partner) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-                let small = project(shared.view(), partner, &u[partner]);
+                let small = project_on(shared.view(), &[(partner, &u[partner])]);
                 u[mode] = leading(small.view(), mode, ranks[mode])?;
                 if mode == 3 {
-                    now = project(small.view(), mode, &u[mode]).iter().map(|v| v * v).sum();
+                    now = project_on(small.view(), &[(mode, &u[mode])]).iter().map(|v| v * v).sum();
                 }
             }
         }
@@ -86,6 +117,25 @@ pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Mode products and unfoldings entry by entry, also of an array whose elements lie otherwise.
+    #[test]
+    fn projections_and_unfoldings_follow_their_definitions() {
+        let a = Array4::from_shape_fn((2, 3, 4, 5), |(i, j, k, l)| ((1 + i + 3 * j + 7 * k + 31 * l) as f64).sin());
+        let permuted = a.clone().permuted_axes([3, 1, 0, 2]);
+        for a in [a.view(), permuted.view()] {
+            for mode in 0..4 {
+                let n = a.len_of(Axis(mode));
+                let u = Array2::from_shape_fn((n, 2), |(i, r)| ((2 + 5 * i + r) as f64).cos());
+                let projected = project(a, mode, u.view());
+                let expected = u.t().dot(&unfold(a, mode));
+                assert!((&unfold(projected.view(), mode) - &expected).iter().all(|e| e.abs() < 1e-13));
+                for (k, slice) in a.axis_iter(Axis(mode)).enumerate() {
+                    assert!(slice.iter().eq(unfold(a, mode).row(k).iter()), "mode {mode}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn exact_tucker_arrays_are_reproduced() {

@@ -10,7 +10,7 @@
 //! v, sigma^2 is the leading eigenpair of (P (x) P)^T S (P (x) P); and t never has to be formed, since E^T t = S w and
 //! F^T t = C^T w. So a latent vector costs O(p^4 + p^2 q^2), whatever l is, and every smaller model is a prefix.
 
-use crate::hooi::{hooi, project};
+use crate::hooi::{hooi, project_on};
 use crate::regressor::{check_pair, split};
 use crate::{Error, Fitted, Layout, Regressor, Report, Result};
 use linalg::{eigh, gemm, matmul};
@@ -103,10 +103,7 @@ fn outer(a: &Array1<f64>, b: &Array1<f64>) -> Array2<f64> {
 fn projected(xx: &Array2<f64>, input: Layout, [p1, p2]: [&Array2<f64>; 2]) -> Array2<f64> {
     let (n1, n2) = (input.rows, input.cols);
     let four = xx.view().into_shape_with_order((n1, n2, n1, n2)).expect("row-major and of as many elements");
-    let mut small = four.to_owned();
-    for (mode, p) in [p1, p2, p1, p2].into_iter().enumerate().filter(|(_, p)| !p.is_square()) {
-        small = project(small.view(), mode, p.view());
-    }
+    let small = project_on(four, &[(0, p1), (1, p2), (2, p1), (3, p2)]).into_owned();
     let n = p1.ncols() * p2.ncols();
     small.into_shape_with_order((n, n)).expect("row-major and of as many elements")
 }
@@ -168,13 +165,28 @@ fn extract(m: &Moments, input: Layout, output: Layout, latent: usize, l: usize, 
 }
 
 /// Squared validation error with 1, 2, ... of the latent vectors.
+///
+/// All scores are one product; then a sample at a time loses its latent vectors, so that its residual stays at hand.
 fn errors(found: &[Latent], z: &Array2<f64>, t: &Array2<f64>) -> Vec<f64> {
-    let mut residual = t.clone();
-    let step = |latent: &Latent| {
-        residual -= &outer(&z.dot(&latent.w_star), &latent.d);
-        residual.iter().map(|v| v * v).sum()
-    };
-    found.iter().map(step).collect()
+    let columns: Vec<_> = found.iter().map(|latent| latent.w_star.view()).collect();
+    let Ok(w) = ndarray::stack(Axis(1), &columns) else { return Vec::new() };
+    let scores = matmul(z.view(), w.view());
+    let mut errors = vec![0.0; found.len()];
+    for (row, scores) in t.rows().into_iter().zip(scores.rows()) {
+        let mut residual = row.to_vec();
+        for ((latent, &score), error) in found.iter().zip(scores).zip(&mut errors) {
+            residual.iter_mut().zip(&latent.d).for_each(|(r, d)| *r -= score * d);
+            *error += sum_of_squares(&residual);
+        }
+    }
+    errors
+}
+
+/// Four running sums, which do not wait for one another.
+fn sum_of_squares(values: &[f64]) -> f64 {
+    let (fours, rest) = values.as_chunks::<4>();
+    let sums = fours.iter().fold([0.0; 4], |sums, v| std::array::from_fn(|k| sums[k] + v[k] * v[k]));
+    sums.iter().sum::<f64>() + rest.iter().map(|v| v * v).sum::<f64>()
 }
 
 impl Regressor for Hopls {

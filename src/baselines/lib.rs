@@ -45,6 +45,7 @@ mod optimum;
 mod proximal;
 pub mod reduced_rank;
 pub mod regressor;
+mod room;
 mod smo;
 mod spectral;
 mod splits;

@@ -7,9 +7,11 @@
 use crate::half::Half;
 use crate::optimum;
 use crate::regressor::{mean_square, split};
+use crate::room::Room;
 use crate::{Error, Fitted, Layout, Report, Result};
+use linalg::kernels::{AdamStep, adam_step};
 use linalg::matmul;
-use ndarray::{Array1, Array2, ArrayView2, ArrayView3, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, ArrayView3, s};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -113,9 +115,9 @@ pub(crate) trait Format {
     /// Standard deviation of each parameter such that the entries of W have standard deviation `weight`.
     fn deviation(&self, weight: f64) -> f64;
     /// W at theta.
-    fn dense(&self, theta: &[f64]) -> Array2<f64>;
+    fn dense(&self, theta: &[f64], room: &Room) -> Array2<f64>;
     /// The gradient in theta, given that in W.
-    fn pull(&self, theta: &[f64], dw: Array2<f64>) -> Vec<f64>;
+    fn pull(&self, theta: &[f64], dw: Array2<f64>, room: &Room, gradient: &mut [f64]);
     /// Parameters whose weights are near W, where the format has a direct way to them: a start for the optimum.
     fn near(&self, _w: Array2<f64>) -> Result<Option<Vec<f64>>> {
         Ok(None)
@@ -124,15 +126,20 @@ pub(crate) trait Format {
     fn contracts(&self) -> bool {
         false
     }
-    /// x W for a batch x (b, inputs). W is formed once per step and the batch goes through it as one product.
-    fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {
-        matmul(x, self.dense(theta).view())
-    }
-    /// The gradient in theta, given that in x W.
-    fn backward(&self, theta: &[f64], x: ArrayView2<'_, f64>, dy: ArrayView2<'_, f64>) -> Vec<f64> {
-        self.pull(theta, matmul(x.t(), dy))
+    /// A batch x (b, inputs) through the weights and back: `turn` gets x W and puts the gradient there in its place.
+    /// W is formed once per step and the batch goes through it as one product.
+    fn step(&self, theta: &[f64], x: ArrayView2<'_, f64>, turn: Turn<'_>, room: &Room, gradient: &mut [f64]) {
+        let w = self.dense(theta, room);
+        let mut y = room.product(x, w.view());
+        room.give(w);
+        turn(&mut y);
+        self.pull(theta, room.product(x.t(), y.view()), room, gradient);
+        room.give(y);
     }
 }
+
+/// What happens between forward and backward: predictions become the gradient of the loss in them.
+pub(crate) type Turn<'a> = &'a mut dyn FnMut(&mut Array2<f64>);
 
 /// Adam's state and its update.
 struct Adam {
@@ -147,11 +154,8 @@ impl Adam {
         const BETA2: f64 = 0.999;
         self.steps += 1;
         let rate = rate * (1.0 - BETA2.powi(self.steps)).sqrt() / (1.0 - BETA1.powi(self.steps));
-        for (((t, &g), m), v) in theta.iter_mut().zip(gradient).zip(&mut self.first).zip(&mut self.second) {
-            *m += (1.0 - BETA1) * (g - *m);
-            *v += (1.0 - BETA2) * (g * g - *v);
-            *t -= rate * *m / (v.sqrt() + 1e-7);
-        }
+        let step = AdamStep { rate, beta1: BETA1, beta2: BETA2, epsilon: 1e-7, scale: 1.0 };
+        adam_step(step, theta, &mut self.first, &mut self.second, gradient);
     }
 }
 
@@ -159,22 +163,26 @@ impl Adam {
 pub(crate) fn loss_and_gradient(
     format: &dyn Format,
     theta: &[f64],
-    bias: bool,
-    x: ArrayView2<'_, f64>,
-    y: ArrayView2<'_, f64>,
-) -> (f64, Vec<f64>) {
+    (x, y): (ArrayView2<'_, f64>, ArrayView2<'_, f64>),
+    room: &Room,
+    gradient: &mut [f64],
+) -> f64 {
     let (weights, offset) = theta.split_at(format.len());
-    let mut residual = format.forward(weights, x) - y;
-    if bias {
-        residual += &ndarray::ArrayView1::from(offset);
-    }
-    let loss = mean_square(residual.iter());
-    residual *= 2.0 / residual.len() as f64;
-    let mut gradient = format.backward(weights, x, residual.view());
-    if bias {
-        gradient.extend(residual.sum_axis(Axis(0)));
-    }
-    (loss, gradient)
+    let (inner, outer) = gradient.split_at_mut(format.len());
+    let mut loss = 0.0;
+    let mut turn = |residual: &mut Array2<f64>| {
+        *residual -= &y;
+        if !offset.is_empty() {
+            *residual += &ndarray::ArrayView1::from(offset);
+        }
+        loss = mean_square(residual.iter());
+        *residual *= 2.0 / residual.len() as f64;
+        if !outer.is_empty() {
+            outer.iter_mut().zip(residual.columns()).for_each(|(g, column)| *g = column.sum());
+        }
+    };
+    format.step(weights, x, &mut turn, room, inner);
+    loss
 }
 
 fn root_mean_square(a: &Array2<f64>) -> f64 {
@@ -226,7 +234,8 @@ fn fit(
     if let Optimiser::Lbfgs { iterations } = how.optimiser {
         let (theta, mut report) = optimum::fit(format, theta, iterations, z.view(), t.view())?;
         report.history.iter_mut().for_each(|loss| *loss *= sy * sy);
-        return Ok(Fitted::linear(input, output, format.dense(&theta) * (sy / sx), report));
+        let coef = format.dense(&theta, &Room::default()) * (sy / sx);
+        return Ok(Fitted::linear(input, output, coef, report));
     }
     let samples = match how.keep {
         Keep::Last => z.nrows(),
@@ -237,6 +246,7 @@ fn fit(
     }
     let n = theta.len();
     let mut adam = Adam { first: vec![0.0; n], second: vec![0.0; n], steps: 0 };
+    let (room, mut gradient) = (Room::default(), vec![0.0; n]);
     let mut order: Vec<usize> = (0..samples).collect();
     let mut best = (f64::INFINITY, Vec::new());
     let mut report = Report { parameters: n, iterations: how.epochs, ..Report::default() };
@@ -246,15 +256,17 @@ fn fit(
         order.shuffle(&mut rng);
         let mut total = 0.0;
         for batch in order.chunks(how.batch) {
-            let (zb, tb) = (z.select(Axis(0), batch), t.select(Axis(0), batch));
-            let (loss, gradient) = loss_and_gradient(format, &theta, how.bias, zb.view(), tb.view());
+            let (zb, tb) = (room.rows(&z, batch), room.rows(&t, batch));
+            let loss = loss_and_gradient(format, &theta, (zb.view(), tb.view()), &room, &mut gradient);
+            room.give(zb);
+            room.give(tb);
             adam.update(&mut theta, &gradient, rate);
             total += loss * batch.len() as f64;
         }
         report.history.push(total / samples as f64 * sy * sy);
         if let Keep::Best { .. } = how.keep {
             let (zv, tv) = (z.slice(s![samples.., ..]), t.slice(s![samples.., ..]));
-            let mut residual = format.forward(&theta[..format.len()], zv) - tv;
+            let mut residual = matmul(zv, format.dense(&theta[..format.len()], &room).view()) - tv;
             if how.bias {
                 residual += &ndarray::ArrayView1::from(&theta[format.len()..]);
             }
@@ -268,7 +280,7 @@ fn fit(
     if !best.1.is_empty() {
         theta = best.1;
     }
-    let coef = format.dense(&theta[..format.len()]) * (sy / sx);
+    let coef = format.dense(&theta[..format.len()], &room) * (sy / sx);
     let bias = match how.bias {
         true => Array1::from_vec(theta[format.len()..].to_vec()) * sy,
         false => Array1::zeros(output.len()),
@@ -291,14 +303,16 @@ mod tests {
         for bias in [false, true] {
             let n = format.len() + if bias { outputs } else { 0 };
             let theta: Vec<f64> = wave(1, n, 2.1).into_raw_vec_and_offset().0;
-            let (_, gradient) = loss_and_gradient(format, &theta, bias, x.view(), y.view());
-            assert_eq!(gradient.len(), n);
+            let (pair, room) = ((x.view(), y.view()), Room::default());
+            // What the arrays hold before must not matter.
+            let mut gradient = vec![f64::NAN; n];
+            loss_and_gradient(format, &theta, pair, &room, &mut gradient);
             let largest = gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
             for k in 0..n {
                 let at = |h: f64| {
                     let mut moved = theta.clone();
                     moved[k] += h;
-                    loss_and_gradient(format, &moved, bias, x.view(), y.view()).0
+                    loss_and_gradient(format, &moved, pair, &room, &mut vec![0.0; n])
                 };
                 let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
                 assert!((difference - gradient[k]).abs() < 1e-8 * largest, "{k}: {difference} against {}", gradient[k]);
@@ -310,11 +324,14 @@ mod tests {
     fn check_pull(format: &dyn Format, inputs: usize, outputs: usize) {
         let (x, dy) = (wave(5, inputs, 1.3), wave(5, outputs, 0.7));
         let theta: Vec<f64> = wave(1, format.len(), 2.1).into_raw_vec_and_offset().0;
-        let (batch, dense) = (format.backward(&theta, x.view(), dy.view()), format.pull(&theta, x.t().dot(&dy)));
-        assert_eq!((batch.len(), dense.len()), (format.len(), format.len()));
+        let (mut batch, mut dense) = (vec![f64::NAN; format.len()], vec![f64::NAN; format.len()]);
+        let (room, mut y) = (Room::default(), Array2::zeros((0, 0)));
+        let turn = &mut |out: &mut Array2<f64>| y = std::mem::replace(out, dy.clone());
+        format.step(&theta, x.view(), turn, &room, &mut batch);
+        format.pull(&theta, x.t().dot(&dy), &room, &mut dense);
         let largest = batch.iter().fold(0.0f64, |m, g| m.max(g.abs()));
         assert!(batch.iter().zip(&dense).all(|(a, b)| (a - b).abs() < 1e-12 * largest));
-        assert!((format.forward(&theta, x.view()) - x.dot(&format.dense(&theta))).iter().all(|e| e.abs() < 1e-12));
+        assert!((y - x.dot(&format.dense(&theta, &room))).iter().all(|e| e.abs() < 1e-12));
     }
 
     /// On symmetric inputs half of the weights' rows say the same as all of them, and so do their gradients.
@@ -326,8 +343,9 @@ mod tests {
         check(&half, 6, 4);
         let x = ndarray::Array3::from_shape_fn((4, 3, 3), |(s, i, j)| ((1 + s + 5 * i + 5 * j) as f64).sin());
         let theta: Vec<f64> = wave(1, layer.len(), 2.1).into_raw_vec_and_offset().0;
-        let full = layer.forward(&theta, Layout::full(x.view()).encode(x.view()).view());
-        let short = half.forward(&theta, layout.encode(x.view()).view());
+        let room = Room::default();
+        let full = Layout::full(x.view()).encode(x.view()).dot(&layer.dense(&theta, &room));
+        let short = layout.encode(x.view()).dot(&half.dense(&theta, &room));
         assert!((&full - &short).iter().all(|e| e.abs() < 1e-12));
     }
 
@@ -353,7 +371,7 @@ mod tests {
         let tt = TensorTrain { inputs, outputs, ranks: vec![2], training }.format().unwrap();
         let theta: Vec<f64> = wave(1, tt.len(), 2.1).into_raw_vec_and_offset().0;
         let (first, second) = theta.split_at(8);
-        let w = tt.dense(&theta);
+        let w = tt.dense(&theta, &Room::default());
         let entry = |i: (usize, usize), j: (usize, usize)| -> f64 {
             (0..2).map(|r| first[(i.0 * 2 + j.0) * 2 + r] * second[(r * 3 + i.1) * 2 + j.1]).sum()
         };
@@ -367,7 +385,7 @@ mod tests {
         let (u1, rest) = rest.split_at(2);
         let (u2, rest) = rest.split_at(6);
         let (u3, u4) = rest.split_at(4);
-        let w = tucker.dense(&theta);
+        let w = tucker.dense(&theta, &Room::default());
         for (i, j, k, l) in [(0, 0, 0, 0), (1, 2, 1, 0), (0, 1, 1, 1), (1, 0, 0, 1)] {
             let terms = (0..2).flat_map(|b| (0..2).map(move |c| (b, c)));
             let entry: f64 = terms.map(|(b, c)| core[b * 2 + c] * u1[i] * u2[j * 2 + b] * u3[k * 2 + c] * u4[l]).sum();

@@ -7,6 +7,7 @@
 //! A format that knows parameters near M starts there, others from random parameters.
 
 use crate::network::Format;
+use crate::room::Room;
 use crate::{Report, Result};
 use kraus::{MinimiseParams, minimise};
 use linalg::{eigh, gemm, matmul};
@@ -14,6 +15,8 @@ use ndarray::{Array2, ArrayView2, Axis};
 
 /// Eigenvalues of G below this share of the largest are rounding.
 const ROUNDING: f64 = 1e-11;
+/// A start that leaves less than this share of the mean square is the optimum.
+const EXACT: f64 = 1e-24;
 
 /// Parameters at the optimum, and what the fit has to say: the mean square after each iteration on the data as they are.
 pub(crate) fn fit(
@@ -39,14 +42,25 @@ pub(crate) fn fit(
         let column = mean.view().insert_axis(Axis(1));
         gemm(-(z.nrows() as f64), column, column.t(), 1.0, covariance.view_mut());
     }
+    let room = Room::default();
     let objective = |g: &Array2<f64>, theta: &[f64], gradient: &mut [f64]| {
-        let d = format.dense(theta) - &least;
-        let gd = matmul(g.view(), d.view());
+        let mut d = format.dense(theta, &room);
+        d -= &least;
+        let mut gd = room.product(g.view(), d.view());
         let value = d.iter().zip(&gd).map(|(d, gd)| d * gd).sum::<f64>() / entries;
-        gradient.copy_from_slice(&format.pull(theta, gd * (2.0 / entries)));
+        room.give(d);
+        gd *= 2.0 / entries;
+        format.pull(theta, gd, &room, gradient);
         value
     };
     let start = format.near(least.clone())?.unwrap_or(start);
+    // A start at the least squares map, as a format of full ranks has: the rest is rounding, in which L-BFGS would dig.
+    let (mut gradient, total) =
+        (vec![0.0; format.len()], (&least * &matmul(gram.view(), least.view())).sum() / entries);
+    if objective(&gram, &start, &mut gradient) <= EXACT * total {
+        let history = vec![rss / entries];
+        return Ok((start, Report { parameters: format.len(), history, ..Report::default() }));
+    }
     // What gains less than a thousandth in ten iterations only waits for the mean.
     let rough = MinimiseParams { max_iterations: iterations, f_tolerance: 1e-3, ..MinimiseParams::default() };
     let exact = MinimiseParams { max_iterations: iterations, f_tolerance: 1e-5, ..MinimiseParams::default() };

@@ -9,9 +9,10 @@
 
 use crate::network::{Format, Training, train};
 use crate::regressor::check_pair;
+use crate::room::{Room, elements, elements_mut};
 use crate::{Error, Fitted, Regressor, Result};
-use linalg::matmul;
-use ndarray::{Array2, ArrayView2, ArrayView3};
+use linalg::gemm;
+use ndarray::{Array2, ArrayView2, ArrayView3, ArrayViewMut2};
 
 /// A tensor-train layer and how it is trained.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +92,8 @@ impl Regressor for TensorTrain {
 /// Cores (r_left, m, n, r_right), stored one after the other, each row by row.
 pub(crate) struct TtFormat {
     cores: Vec<(usize, usize, usize, usize)>,
-    /// Place in W, row by row, of each entry in the order (i_1, j_1, i_2, j_2, ...).
+    /// Place in W, row by row, of each entry in the order (i_1, j_1, i_2, j_2, ...), of those with j_d = 0: the others of
+    /// the last core's n_d follow it there as well.
     places: Vec<usize>,
     shape: (usize, usize),
 }
@@ -105,7 +107,9 @@ impl TtFormat {
             let grow = |&(i, j): &(usize, usize)| (0..m * n).map(move |k| (i * m + k / n, j * n + k % n));
             pairs = pairs.iter().flat_map(grow).collect();
         }
-        TtFormat { cores, places: pairs.into_iter().map(|(i, j)| i * cols + j).collect(), shape: (rows, cols) }
+        let run = cores.last().map_or(1, |c| c.2);
+        let places = pairs.into_iter().step_by(run).map(|(i, j)| i * cols + j).collect();
+        TtFormat { cores, places, shape: (rows, cols) }
     }
 
     fn core<'a>(&self, k: usize, theta: &'a [f64]) -> ArrayView2<'a, f64> {
@@ -117,12 +121,17 @@ impl TtFormat {
     }
 
     /// Products of the first 0, 1, ..., d - 1 cores, the k-th of shape (m_1 n_1 ... m_k n_k, r_k).
-    fn partial(&self, theta: &[f64]) -> Vec<Array2<f64>> {
+    fn partial(&self, theta: &[f64], room: &Room) -> Vec<Array2<f64>> {
         let mut left = vec![Array2::ones((1, 1))];
         for k in 0..self.cores.len() - 1 {
-            left.push(reshape(matmul(left[k].view(), self.core(k, theta)), self.cores[k].3));
+            left.push(reshape(room.product(left[k].view(), self.core(k, theta)), self.cores[k].3));
         }
         left
+    }
+
+    /// Entries of W that lie together, both there and in the order of the cores.
+    fn run(&self) -> usize {
+        self.cores[self.cores.len() - 1].2
     }
 }
 
@@ -143,30 +152,39 @@ impl Format for TtFormat {
         (weight * weight / paths).powf(0.5 / self.cores.len() as f64)
     }
 
-    fn dense(&self, theta: &[f64]) -> Array2<f64> {
+    fn dense(&self, theta: &[f64], room: &Room) -> Array2<f64> {
         let last = self.cores.len() - 1;
-        let left = self.partial(theta);
-        let flat = matmul(left[last].view(), self.core(last, theta));
-        let mut w = vec![0.0; flat.len()];
-        flat.iter().zip(&self.places).for_each(|(&v, &place)| w[place] = v);
-        Array2::from_shape_vec(self.shape, w).expect("W has as many entries as the product of the factors")
+        let left = self.partial(theta, room);
+        let flat = room.product(left[last].view(), self.core(last, theta));
+        left.into_iter().skip(1).for_each(|a| room.give(a));
+        let (mut w, run) = (room.take(self.shape), self.run());
+        let to = elements_mut(&mut w);
+        let runs = elements(&flat).chunks_exact(run).zip(&self.places);
+        runs.for_each(|(from, &place)| to[place..][..run].copy_from_slice(from));
+        room.give(flat);
+        w
     }
 
-    fn pull(&self, theta: &[f64], dw: Array2<f64>) -> Vec<f64> {
-        let flat = dw.as_standard_layout();
-        let flat = flat.as_slice().expect("standard layout");
-        let left = self.partial(theta);
-        let mut right = Array2::from_shape_fn((self.places.len(), 1), |(k, _)| flat[self.places[k]]);
-        let mut gradient = vec![0.0; self.len()];
+    fn pull(&self, theta: &[f64], dw: Array2<f64>, room: &Room, gradient: &mut [f64]) {
+        let run = self.run();
+        let left = self.partial(theta, room);
+        let mut right = room.take((dw.len(), 1));
+        let from = dw.as_standard_layout();
+        let from = from.as_slice().expect("standard layout");
+        let runs = elements_mut(&mut right).chunks_exact_mut(run).zip(&self.places);
+        runs.for_each(|(to, &place)| to.copy_from_slice(&from[place..][..run]));
+        room.give(dw);
         let mut end = gradient.len();
         for k in (0..self.cores.len()).rev() {
-            let (_, m, n, b) = self.cores[k];
+            let (a, m, n, b) = self.cores[k];
             let d = reshape(right, m * n * b);
-            let core = matmul(left[k].t(), d.view());
-            gradient[end - core.len()..end].iter_mut().zip(core.iter()).for_each(|(g, &v)| *g = v);
-            end -= core.len();
-            right = matmul(d.view(), self.core(k, theta).t());
+            let start = end - a * m * n * b;
+            let core = ArrayViewMut2::from_shape((a, m * n * b), &mut gradient[start..end]);
+            gemm(1.0, left[k].t(), d.view(), 0.0, core.expect("the slice has exactly this many elements"));
+            end = start;
+            right = room.product(d.view(), self.core(k, theta).t());
+            room.give(d);
         }
-        gradient
+        left.into_iter().skip(1).chain([right]).for_each(|a| room.give(a));
     }
 }

@@ -104,7 +104,7 @@ fn validate(
 ) -> Result<Array1<f64>> {
     let train = split(z.nrows(), holdout)?;
     // To compare errors a coarse solution is enough; the refit is exact.
-    let stop = Stop { tolerance: stop.tolerance.max(1e-5), ..stop };
+    let stop = Stop { tolerance: stop.tolerance.max(1e-6), ..stop };
     let (zv, tv) = (z.slice(s![train.., ..]), t.slice(s![train.., ..]));
     let moments = Moments::new(input, z.slice(s![..train, ..]), t.slice(s![..train, ..]))?;
     let mu_max = moments.mu_max()?;

@@ -6,11 +6,12 @@
 //! Y_b = U3 (S (U1^T X_b U2)) U4^T, at O(b (p^2 R + R^4 + q^2 R)) per step for batches of b.
 
 use crate::hooi::{hooi, project, unfold};
-use crate::network::{Format, Training, train};
+use crate::network::{Format, Training, Turn, train};
 use crate::regressor::check_pair;
+use crate::room::Room;
 use crate::{Error, Fitted, Regressor, Result};
 use linalg::{gemm, matmul};
-use ndarray::{Array2, Array3, Array4, ArrayView2, ArrayView3, ArrayView4, Axis};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, ArrayView4, ArrayViewMut2, Axis};
 
 /// A Tucker layer and how it is trained.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +86,19 @@ fn each<'a>(
     out
 }
 
+/// A part of the gradient as a matrix.
+fn into(part: &mut [f64], shape: (usize, usize)) -> ArrayViewMut2<'_, f64> {
+    ArrayViewMut2::from_shape(shape, part).expect("the slice has exactly this many elements")
+}
+
+/// out = sum over b of A_b B_b^T.
+fn sum_of_products(mut out: ArrayViewMut2<'_, f64>, a: &Array3<f64>, b: &Array3<f64>) {
+    out.fill(0.0);
+    for (a, b) in a.outer_iter().zip(b.outer_iter()) {
+        gemm(1.0, a, b.t(), 1.0, out.view_mut());
+    }
+}
+
 impl TuckerFormat {
     fn core_len(&self) -> usize {
         self.ranks.iter().product()
@@ -132,25 +146,30 @@ impl Format for TuckerFormat {
         (weight * weight / self.core_len() as f64).powf(0.1)
     }
 
-    fn dense(&self, theta: &[f64]) -> Array2<f64> {
+    fn dense(&self, theta: &[f64], _room: &Room) -> Array2<f64> {
         let w = (0..4).fold(self.core4(theta).to_owned(), |w, k| project(w.view(), k, self.factor(k, theta).t()));
         let [p1, p2, q1, q2] = self.sizes;
         w.into_shape_with_order((p1 * p2, q1 * q2)).expect("row-major and of as many elements")
     }
 
     /// dS = dW x1 U1^T ... x4 U4^T, and dU_k = (dW x U^T in all modes but k)_(k) S_(k)^T.
-    fn pull(&self, theta: &[f64], dw: Array2<f64>) -> Vec<f64> {
-        let dw = dw.as_standard_layout().into_owned().into_shape_with_order(self.sizes);
-        let dw = dw.expect("row-major and of as many elements");
-        let on = |a: &Array4<f64>, k: usize| project(a.view(), k, self.factor(k, theta));
-        let (outer, inner) = (on(&on(&dw, 2), 3), on(&on(&dw, 0), 1));
-        let but = [on(&outer, 1), on(&outer, 0), on(&inner, 3), on(&inner, 2)];
-        let mut gradient: Vec<f64> = on(&but[0], 0).into_iter().collect();
+    fn pull(&self, theta: &[f64], dw: Array2<f64>, room: &Room, gradient: &mut [f64]) {
+        let whole = dw.as_standard_layout().into_shape_with_order(self.sizes);
+        let whole = whole.expect("row-major and of as many elements");
+        let on = |a: ArrayView4<'_, f64>, k: usize| project(a, k, self.factor(k, theta));
+        let (outer, inner) = (on(on(whole.view(), 3).view(), 2), on(on(whole.view(), 0).view(), 1));
+        let but = [on(outer.view(), 1), on(outer.view(), 0), on(inner.view(), 3), on(inner.view(), 2)];
+        let (ds, mut rest) = gradient.split_at_mut(self.core_len());
+        ds.iter_mut().zip(&on(but[0].view(), 0)).for_each(|(g, &v)| *g = v);
         let core = self.core4(theta);
         for (k, d) in but.iter().enumerate() {
-            gradient.extend(matmul(unfold(d.view(), k).view(), unfold(core, k).t()));
+            let (du, more) = rest.split_at_mut(self.sizes[k] * self.ranks[k]);
+            let du = into(du, (self.sizes[k], self.ranks[k]));
+            gemm(1.0, unfold(d.view(), k).view(), unfold(core, k).t(), 0.0, du);
+            rest = more;
         }
-        gradient
+        drop(whole);
+        room.give(dw);
     }
 
     /// The orthogonal Tucker decomposition: W itself where the ranks are full.
@@ -166,41 +185,35 @@ impl Format for TuckerFormat {
         true
     }
 
-    fn forward(&self, theta: &[f64], x: ArrayView2<'_, f64>) -> Array2<f64> {
-        let (b, [_, _, q1, q2]) = (x.nrows(), self.sizes);
-        let (u3, left) = (self.factor(2, theta), self.pass(theta, x).left);
-        let y = each((b, q1, q2), |_| u3, |k| left.index_axis(Axis(0), k));
-        y.into_shape_with_order((b, q1 * q2)).expect("row-major and of as many elements")
-    }
-
-    fn backward(&self, theta: &[f64], x: ArrayView2<'_, f64>, dy: ArrayView2<'_, f64>) -> Vec<f64> {
+    fn step(&self, theta: &[f64], x: ArrayView2<'_, f64>, turn: Turn<'_>, room: &Room, gradient: &mut [f64]) {
         let ([p1, p2, q1, q2], [r1, r2, r3, r4]) = (self.sizes, self.ranks);
         let b = x.nrows();
         let Passed { right, z, h, left } = self.pass(theta, x);
         let (u1, u3) = (self.factor(0, theta), self.factor(2, theta));
-        let e = fold(dy.as_standard_layout().into_owned(), (b, q1, q2));
+        let y = each((b, q1, q2), |_| u3, |k| left.index_axis(Axis(0), k));
+        let mut e = y.into_shape_with_order((b, q1 * q2)).expect("row-major and of as many elements");
+        turn(&mut e);
+        let e = fold(e, (b, q1, q2));
+        let (ds, rest) = gradient.split_at_mut(self.core_len());
+        let (du1, rest) = rest.split_at_mut(p1 * r1);
+        let (du2, rest) = rest.split_at_mut(p2 * r2);
+        let (du3, du4) = rest.split_at_mut(q1 * r3);
         // Outputs: dU3 = sum E_b (H_b U4^T)^T, dU4 = sum E_b^T (U3 H_b), dH_b = U3^T E_b U4.
-        let mut du3 = Array2::zeros((q1, r3));
-        for k in 0..b {
-            gemm(1.0, e.index_axis(Axis(0), k), left.index_axis(Axis(0), k).reversed_axes(), 1.0, du3.view_mut());
-        }
+        sum_of_products(into(du3, (q1, r3)), &e, &left);
         let u3h = each((b, q1, r4), |_| u3, |k| h.index_axis(Axis(0), k));
-        let du4 = matmul(stack(&e).t(), stack(&u3h));
+        gemm(1.0, stack(&e).t(), stack(&u3h), 0.0, into(du4, (q2, r4)));
         let eu4 = fold(matmul(stack(&e), self.factor(3, theta)), (b, q1, r4));
         let dh = each((b, r3, r4), |_| u3.reversed_axes(), |k| eu4.index_axis(Axis(0), k));
         let dh = dh.into_shape_with_order((b, r3 * r4)).expect("row-major and of as many elements");
         // Core: dS = Z^T dH, dZ = dH S^T.
-        let ds = matmul(z.t(), dh.view());
+        gemm(1.0, z.t(), dh.view(), 0.0, into(ds, (r1 * r2, r3 * r4)));
         let dz = fold(matmul(dh.view(), self.core(theta).t()), (b, r1, r2));
         // Inputs: dU1 = sum (X_b U2) dZ_b^T, dU2 = sum X_b^T (U1 dZ_b).
-        let mut du1 = Array2::zeros((p1, r1));
-        for k in 0..b {
-            gemm(1.0, right.index_axis(Axis(0), k), dz.index_axis(Axis(0), k).reversed_axes(), 1.0, du1.view_mut());
-        }
+        sum_of_products(into(du1, (p1, r1)), &right, &dz);
         let u1dz = each((b, p1, r2), |_| u1, |k| dz.index_axis(Axis(0), k));
         let x = x.as_standard_layout();
         let rows = x.view().into_shape_with_order((b * p1, p2)).expect("row-major and of as many elements");
-        let du2 = matmul(rows.t(), stack(&u1dz));
-        [ds, du1, du2, du3, du4].iter().flat_map(|part| part.iter().copied()).collect()
+        gemm(1.0, rows.t(), stack(&u1dz), 0.0, into(du2, (p2, r2)));
+        room.give(e.into_shape_with_order((b, q1 * q2)).expect("row-major and of as many elements"));
     }
 }

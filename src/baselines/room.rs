@@ -1,0 +1,53 @@
+//! Arrays that a training step uses again and again.
+//!
+//! A step needs a handful of arrays of a few hundred kilobytes. Taken from the system each time, their pages are mapped and
+//! cleared anew, which was measured to cost as much as the arithmetic. A fit keeps one room instead.
+
+use linalg::gemm;
+use ndarray::{Array2, ArrayView2};
+use std::cell::RefCell;
+
+/// Arrays that wait for their next use, told apart by their number of elements.
+#[derive(Default)]
+pub(crate) struct Room {
+    spare: RefCell<Vec<Vec<f64>>>,
+}
+
+impl Room {
+    /// An array of this shape; what it holds is left from its last use.
+    pub(crate) fn take(&self, (rows, cols): (usize, usize)) -> Array2<f64> {
+        let mut spare = self.spare.borrow_mut();
+        let fits = spare.iter().position(|v| v.len() == rows * cols);
+        let elements = fits.map_or_else(|| vec![0.0; rows * cols], |k| spare.swap_remove(k));
+        Array2::from_shape_vec((rows, cols), elements).expect("as many elements as the shape says")
+    }
+
+    /// Takes an array back.
+    pub(crate) fn give(&self, a: Array2<f64>) {
+        self.spare.borrow_mut().push(a.into_raw_vec_and_offset().0);
+    }
+
+    /// A B.
+    pub(crate) fn product(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
+        let mut c = self.take((a.nrows(), b.ncols()));
+        gemm(1.0, a, b, 0.0, c.view_mut());
+        c
+    }
+
+    /// These rows of a.
+    pub(crate) fn rows(&self, a: &Array2<f64>, rows: &[usize]) -> Array2<f64> {
+        let mut out = self.take((rows.len(), a.ncols()));
+        out.rows_mut().into_iter().zip(rows).for_each(|(mut to, &k)| to.assign(&a.row(k)));
+        out
+    }
+}
+
+/// The elements of a row-major array.
+pub(crate) fn elements(a: &Array2<f64>) -> &[f64] {
+    a.as_slice().expect("arrays of a room are row-major")
+}
+
+/// The same, to write to.
+pub(crate) fn elements_mut(a: &mut Array2<f64>) -> &mut [f64] {
+    a.as_slice_mut().expect("arrays of a room are row-major")
+}
