@@ -50,8 +50,9 @@ fn decision_values_agree_with_scikit_learn() {
             0.9,
         ),
     ];
-    for (c, all, held, accuracy) in golden {
-        let machine = OneVsRest::fit(k.view(), &labels, 3, c, 1e-8).unwrap();
+    let solvers = [OneVsRest::fit, OneVsRest::fit_linfa];
+    for ((c, all, held, accuracy), fit) in golden.into_iter().flat_map(|g| solvers.map(|fit| (g, fit))) {
+        let machine = fit(k.view(), &labels, 3, c, 1e-8).unwrap();
         let f = machine.decide(k.view()).unwrap();
         let mut worst = 0.0f64;
         for (class, expected) in all.iter().enumerate() {
@@ -60,7 +61,7 @@ fn decision_values_agree_with_scikit_learn() {
             }
         }
         let first = s![..20, ..20];
-        let machine = OneVsRest::fit(k.slice(first), &labels[..20], 3, c, 1e-8).unwrap();
+        let machine = fit(k.slice(first), &labels[..20], 3, c, 1e-8).unwrap();
         let cross = k.slice(s![20.., ..20]);
         let f = machine.decide(cross).unwrap();
         for (class, e) in held.iter().enumerate() {
@@ -127,7 +128,8 @@ fn bad_input_is_refused() {
     let p = Protocol::default();
     assert!(matches!(p.evaluate(k.view(), &labels[..29]), Err(Error::Shape { .. })));
     assert!(matches!(OneVsRest::fit(k.view(), &labels[..29], 3, 1.0, 1e-3), Err(Error::Shape { .. })));
-    assert!(matches!(OneVsRest::fit(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Svm(_))));
+    assert!(matches!(OneVsRest::fit(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Parameter { name: "c", .. })));
+    assert!(matches!(OneVsRest::fit_linfa(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Svm(_))));
     assert!(matches!(p.evaluate(k.view(), &[1; 30]), Err(Error::Parameter { name: "labels", .. })));
     let all = Protocol { train: 1.0, ..p.clone() };
     assert!(matches!(all.evaluate(k.view(), &labels), Err(Error::Parameter { name: "train", .. })));
