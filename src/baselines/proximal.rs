@@ -20,7 +20,7 @@
 
 use crate::spectral::{Spectral, norms};
 use crate::{Layout, Result};
-use linalg::{Eigh, eigh, matmul};
+use linalg::{eigh, matmul};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
@@ -38,8 +38,10 @@ pub(crate) struct Moments {
     layout: Layout,
     gram: Array2<f64>,
     metric: Metric,
-    /// M^-1/2 G M^-1/2 = V diag(w) V^T.
-    eigen: Eigh<f64>,
+    /// M^-1/2 G M^-1/2 = V diag(w) V^T: w.
+    values: Array1<f64>,
+    /// V; none where it is the identity.
+    vectors: Option<Array2<f64>>,
     /// Row j is c_j = Z^T y_j.
     cross: Array2<f64>,
     yy: Array1<f64>,
@@ -105,15 +107,16 @@ impl Moments {
         let gram = matmul(z.t(), z);
         let metric = Metric::of(layout, &gram, z.nrows());
         let diagonal = metric.kappa == 0.0 && gram.indexed_iter().all(|((i, j), &v)| i == j || v == 0.0);
-        let eigen = if diagonal {
+        let (values, vectors) = if diagonal {
             // Inputs that are matrix units, as in completion: nothing to decompose.
-            Eigh { values: gram.diag().to_owned(), vectors: Array2::eye(gram.nrows()) }
+            (gram.diag().to_owned(), None)
         } else {
             let half = metric.applied(-0.5, gram.view());
-            eigh(metric.applied(-0.5, half.t()).view())?
+            let e = eigh(metric.applied(-0.5, half.t()).view())?;
+            (e.values, Some(e.vectors))
         };
         let yy = t.axis_iter(Axis(1)).map(|column| column.dot(&column)).collect();
-        Ok(Moments { layout, gram, metric, eigen, cross: matmul(t.t(), z), yy })
+        Ok(Moments { layout, gram, metric, values, vectors, cross: matmul(t.t(), z), yy })
     }
 
     pub(crate) fn outputs(&self) -> usize {
@@ -136,14 +139,14 @@ impl Moments {
 
     /// A first rho: the geometric mean of the eigenvalues, in the metric, that are not rounding.
     fn first_rho(&self) -> f64 {
-        let top = self.eigen.values.iter().fold(0.0f64, |m, &w| m.max(w));
-        let logs: Vec<f64> = self.eigen.values.iter().filter(|&&w| w > 1e-8 * top).map(|w| w.ln()).collect();
+        let top = self.values.iter().fold(0.0f64, |m, &w| m.max(w));
+        let logs: Vec<f64> = self.values.iter().filter(|&&w| w > 1e-8 * top).map(|w| w.ln()).collect();
         if logs.is_empty() { 1.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
     }
 
     /// Whether the eigenvalues lie so close together that the first rho suits them all.
     fn well_conditioned(&self) -> bool {
-        let values = self.eigen.values.iter();
+        let values = self.values.iter();
         let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), &w| (low.min(w), high.max(w)));
         low > WELL_CONDITIONED * high
     }
@@ -178,11 +181,17 @@ impl Moments {
             for ((mut row, c), &rho) in rhs.rows_mut().into_iter().zip(cross.rows()).zip(&rho) {
                 row.zip_mut_with(&c, |v, &c| *v = c + rho * *v);
             }
-            let mut hat = matmul(rhs.view(), self.eigen.vectors.view());
+            let mut hat = match &self.vectors {
+                Some(v) => matmul(rhs.view(), v.view()),
+                None => rhs,
+            };
             for (mut row, &rho) in hat.rows_mut().into_iter().zip(&rho) {
-                row.zip_mut_with(&self.eigen.values, |v, &w| *v /= w.max(0.0) + rho);
+                row.zip_mut_with(&self.values, |v, &w| *v /= w.max(0.0) + rho);
             }
-            let x = matmul(hat.view(), self.eigen.vectors.t());
+            let x = match &self.vectors {
+                Some(v) => matmul(hat.view(), v.t()),
+                None => hat,
+            };
             // u <- relaxed x + u, then z <- prox(u) and u <- u - z.
             ndarray::Zip::from(&mut u).and(&x).and(&z).for_each(|u, &x, &z| *u += RELAX * x + (1.0 - RELAX) * z);
             let old = std::mem::replace(&mut z, u.clone());
