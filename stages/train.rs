@@ -128,10 +128,6 @@ struct Line<'a> {
     note: String,
 }
 
-/// An epoch whose validation error is above this share of the last one's is not worth a second run: that is how far
-/// Adam bounces from epoch to epoch.
-const BETTER: f64 = 0.9;
-
 impl Stage for Train {
     const NAME: &'static str = "train";
     const ABOUT: &'static str = "one partial trace regression fit on a simulated task, by Adam or to the optimum";
@@ -232,45 +228,38 @@ fn adam<'a>(judge: &Judge<'a>, ctx: &Context) -> Result<Vec<Line<'a>>> {
     let problem = Problem::matrices(train.x.view(), train.y.view())?;
     let held = Problem::matrices(held.x.view(), held.y.view())?;
     let ranks = p.rank.list();
-    let whole = ranks.iter().map(|&rank| (rank, p.epochs)).collect::<Vec<_>>();
-    let last = adam_run(p, ctx, &problem, &whole, Some(&held))?;
-    let best_epoch = |fit: &Fit<f32>| {
-        let (seen, n) = (fit.history.monitored(), fit.history.loss.len());
-        fit.history.best().filter(|best| seen[best - 1] <= BETTER * seen[n - 1]).unwrap_or(n)
-    };
-    // Training is deterministic, so the model of the best epoch is the last one of a run that stops there.
-    let shorter = ranks.iter().zip(&last).map(|(&rank, fit)| (rank, best_epoch(fit)));
-    let shorter = shorter.filter(|(_, epoch)| *epoch < p.epochs).collect::<Vec<_>>();
-    let mut again = adam_run(p, ctx, &problem, &shorter, None)?.into_iter();
+    let fits = adam_run(p, ctx, &problem, &ranks, Some(&held))?;
     let mut lines = Vec::new();
-    for (&rank, fit) in ranks.iter().zip(&last) {
-        let (losses, model, epoch) = (&fit.history.loss, wide(&fit.model)?, best_epoch(fit));
+    for (&rank, fit) in ranks.iter().zip(fits) {
+        let (losses, best) = (&fit.history.loss, fit.history.model_epoch);
         let n = losses.len();
-        lines.push(judge.line(rank, "adam, last epoch", &model, losses[n - 1], n, String::new())?);
-        let best = match epoch < p.epochs {
-            true => wide(&again.next().context("the backend returned too few models")?.model)?,
-            false => model,
+        // Training is deterministic, so where the last model was not kept (on a GPU) another run gives it.
+        let last = match fit.last {
+            Some(last) => last,
+            None if best == n => fit.model.clone(),
+            None => adam_run(p, ctx, &problem, &[rank], None)?.pop().context("the backend returned no model")?.model,
         };
-        lines.push(judge.line(rank, "adam, best epoch", &best, losses[epoch - 1], epoch, String::new())?);
+        lines.push(judge.line(rank, "adam, last epoch", &wide(&last)?, losses[n - 1], n, String::new())?);
+        lines.push(judge.line(rank, "adam, best epoch", &wide(&fit.model)?, losses[best - 1], best, String::new())?);
     }
     Ok(lines)
 }
 
-/// Models of these ranks, each trained for so many epochs.
+/// Models of these ranks: those of the epochs that are best on the validation set, or without one those of the last.
 fn adam_run(
     p: &Params,
     ctx: &Context,
     problem: &Problem<'_, f32>,
-    models: &[(usize, usize)],
+    ranks: &[usize],
     validation: Option<&Problem<'_, f32>>,
 ) -> Result<Vec<Fit<f32>>> {
     let (batch, rate, seed) = (p.batch, p.learning_rate, ctx.seed());
-    let trial = |&(rank, epochs): &(usize, usize)| {
-        let stopping = Stopping::after(epochs);
-        let adam = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
+    let (stopping, keep_best) = (Stopping::after(p.epochs), validation.is_some());
+    let trial = |&rank: &usize| {
+        let adam = AdamParams { stopping, batch, rate, seed, keep_best, ..AdamParams::default() }.check()?;
         Ok(Trial { adam, start: Start::single(problem.p(), problem.q(), rank, seed) })
     };
-    let job = Job { problem, validation, trials: models.iter().map(trial).collect::<Result<_>>()?, tf32: false };
+    let job = Job { problem, validation, trials: ranks.iter().map(trial).collect::<Result<_>>()?, tf32: false };
     let fits = device::train(ctx, job, &mut |_, now| show(ctx, now))?;
     fits.into_iter().map(|fit| fit.map_err(Into::into)).collect()
 }

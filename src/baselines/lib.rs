@@ -14,7 +14,7 @@
 //! | [`Tucker`] | W = S x U1 x U2 x U3 x U4 | Cao and Rabusseau 2017 | l p^2 q^2 per epoch |
 //! | [`imputation`] | missing rows and columns: 0, or the mean of what is observed | | n^2 |
 //! | [`cvkt`] | K_v ~ Psi U U^T Psi^T, max centred alignment on the sphere | Huusari et al. 2019 | n^2 rank per step |
-//! | [`svm`] | one-vs-rest machine on a precomputed kernel, by linfa-svm | Cortes and Vapnik 1995 | n^3 and SMO per fit |
+//! | [`svm`] | one-vs-rest machine on a precomputed kernel, held to linfa-svm and scikit-learn | Cortes and Vapnik 1995 | SMO per fit |
 //!
 //! ```
 //! use baselines::{Multivariate, ReducedRank, Regressor};

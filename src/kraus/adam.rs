@@ -246,15 +246,18 @@ impl<T: Real> Solver<T> for Adam {
             }
         }
         let mut history = recorder.history;
-        if best_epoch > 0 {
-            engine.params.copy_from_slice(&best);
-            history.model_epoch = best_epoch;
-        }
         if !engine.params.iter().all(|w| num_traits::Float::is_finite(*w)) {
             // The last step itself overflowed: no loss has seen it yet.
             return Err(FitError::Diverged { solver: "adam", epoch: history.loss.len(), loss: f64::NAN });
         }
         engine.store(&mut model, &mut Vec::new());
-        Ok(Fit { model, history })
+        let mut last = None;
+        if best_epoch > 0 {
+            last = Some(model.clone());
+            engine.params.copy_from_slice(&best);
+            engine.store(&mut model, &mut Vec::new());
+            history.model_epoch = best_epoch;
+        }
+        Ok(Fit { model, history, last })
     }
 }

@@ -116,7 +116,7 @@ impl<T: Real> Solver<T> for BlockCoordinate {
             stack.set(&x.iter().map(|v| T::of(*v)).collect::<Vec<_>>());
             let validation = session.validation.map(|v| stack.mse(v)).transpose()?;
             if recorder.record(loss, validation, session)?.is_some() {
-                return Ok(Fit { model: stack, history: recorder.history });
+                return Ok(Fit { model: stack, history: recorder.history, last: None });
             }
         }
     }

@@ -208,7 +208,7 @@ impl<T: Real> Solver<T> for ClosedForm {
                     recorder.history.stop = Stop::Direct;
                 }
                 recorder.history.note(note);
-                return Ok(Fit { model, history: recorder.history });
+                return Ok(Fit { model, history: recorder.history, last: None });
             }
             recorder = Recorder::new("closed-form", Stopping::after(1));
         }
@@ -219,6 +219,6 @@ impl<T: Real> Solver<T> for ClosedForm {
         let validation = validate(&model, session)?;
         recorder.record(model.mse(problem)?, validation, session)?;
         recorder.history.stop = Stop::Direct;
-        Ok(Fit { model, history: recorder.history })
+        Ok(Fit { model, history: recorder.history, last: None })
     }
 }

@@ -186,5 +186,5 @@ pub fn load<T: Real>(path: impl AsRef<Path>) -> Result<Fit<T>, DiskError> {
     history.notes = meta.notes;
     history.model_epoch = meta.model_epoch;
     history.stop = STOPS.iter().find(|(_, name)| *name == meta.stop).map_or(Stop::Max, |(s, _)| *s);
-    Ok(Fit { model: stack, history })
+    Ok(Fit { model: stack, history, last: None })
 }

@@ -227,7 +227,7 @@ fn resolution(centred: bool) -> &'static str {
 }
 
 fn close<T>(model: Stack<T>, recorder: Recorder) -> Fit<T> {
-    Fit { model, history: recorder.history }
+    Fit { model, history: recorder.history, last: None }
 }
 
 /// One start per restart; a given stack is used once.
@@ -349,7 +349,7 @@ impl<T: Real> Solver<T> for Lbfgs {
                 (stack, first) = self.warm_up(level, stack, &mut memory, session)?;
                 recorder.history.note(format!("{} iterations on {}", first.loss.len(), level.name));
                 if first.stop == Stop::Cancelled {
-                    return Ok(Fit { model: stack, history: first });
+                    return Ok(Fit { model: stack, history: first, last: None });
                 }
                 // Without the means the curvature is another one.
                 if level.centred {

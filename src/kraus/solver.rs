@@ -143,6 +143,8 @@ pub struct Fit<T> {
     pub model: Stack<T>,
     /// How it came about.
     pub history: History,
+    /// Where the model is that of the best epoch: the one of the last, if the backend kept it (the processor does).
+    pub last: Option<Stack<T>>,
 }
 
 /// What a watcher sees after each epoch.

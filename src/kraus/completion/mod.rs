@@ -193,7 +193,7 @@ pub fn complete_with<T: Real>(
     let mask = blocks(partial.mask(), q, &pairs).mapv(T::of);
     let problem = Problem::units(p, pairs, targets.view())?.with_mask(mask.view())?;
     let start = Start::Random { arch: model.architecture(), seed: model.seed };
-    let Fit { model: stack, history } = solver.fit(&problem, start)?;
+    let Fit { model: stack, history, .. } = solver.fit(&problem, start)?;
     let prediction = assemble(stack.apply_units(&all)?.mapv(|v| v.as_f64()).view(), p, &all);
     let prediction = linalg::symmetrise(prediction.view());
     let layers = stack.layers.into_iter().map(|l| KrausMap::new(l.into_ops().mapv(|v| v.as_f64())));

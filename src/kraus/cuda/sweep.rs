@@ -171,7 +171,7 @@ impl<T: Scalar> Running<T> {
         }
         let mut stack = model.stack.clone();
         stack.set(&unpad(&stack, shape, &parameters));
-        Ok(Fit { model: stack, history })
+        Ok(Fit { model: stack, history, last: None })
     }
 }
 

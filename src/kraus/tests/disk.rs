@@ -10,7 +10,7 @@ fn fit(gamma: Gamma) -> Fit<f64> {
     history.notes = vec!["a \"quoted\" note, naïve Φ".into()];
     history.model_epoch = 2;
     history.stop = Stop::Patience;
-    Fit { model, history }
+    Fit { model, history, last: None }
 }
 
 /// A path of its own for each test, removed at the end.
@@ -53,7 +53,7 @@ fn single_precision_and_conversion() {
     let scratch = Scratch::new("single");
     let layers = fit(Gamma::None).model.layers;
     let layers = layers.into_iter().map(|l| kraus::KrausMap::new(l.into_ops().mapv(|v| v as f32)).unwrap()).collect();
-    let small = Fit { model: Stack::new(layers, Gamma::None).unwrap(), history: History::of("lbfgs") };
+    let small = Fit { model: Stack::new(layers, Gamma::None).unwrap(), history: History::of("lbfgs"), last: None };
     save(scratch.file(), &small).unwrap();
     assert_eq!(load::<f32>(scratch.file()).unwrap(), small);
     let wide = load::<f64>(scratch.file()).unwrap();

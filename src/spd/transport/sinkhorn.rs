@@ -187,18 +187,21 @@ impl Scaling {
 
     /// v = b / K^T u, then u = a / K v.
     pub fn iterate(&mut self) {
-        let sums = self.next.iter().flat_map(|s| s.0);
-        for ((v, s), b) in self.v.iter_mut().zip(sums).zip(&self.b) {
-            *v = if *b == 0.0 { 0.0 } else { b / s };
-        }
-        for (to, v) in self.scaled.iter_mut().zip(self.v.chunks_exact(LANES)) {
-            to.0.copy_from_slice(v);
-        }
-        self.next.fill(V::ZERO);
         simd(
             #[inline(always)]
-            || pass(&self.k, self.width, &self.a, &self.scaled, &mut self.u, &mut self.next),
+            || {
+                let columns = self.scaled.iter_mut().zip(&mut self.next).zip(self.b.as_chunks::<LANES>().0);
+                for ((v, sums), b) in columns {
+                    let b = V(*b);
+                    *v = b.if_zero(V::ZERO, b / *sums);
+                    *sums = V::ZERO;
+                }
+                pass(&self.k, self.width, &self.a, &self.scaled, &mut self.u, &mut self.next)
+            },
         );
+        for (v, from) in self.v.as_chunks_mut::<LANES>().0.iter_mut().zip(&self.scaled) {
+            *v = from.0;
+        }
     }
 
     /// Whether every scaling that carries mass lies in ]low, high].
@@ -225,10 +228,22 @@ impl Scaling {
     }
 }
 
+/// The sum of the lanes. Not inlined: seeing it, the compiler adds up four rows side by side, and spends most of the loop on
+/// shuffling them there.
+#[inline(never)]
+fn total(V(s): &V) -> f64 {
+    ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+}
+
 /// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, four rows at a time. `width` counts vectors of eight.
+///
+/// K of a few hundred rows is larger than the second cache, and rows are too short for a prefetcher to learn: the next
+/// four are asked for, line by line, while these four are added up.
 #[inline(always)]
 fn pass(k: &[V], width: usize, a: &[f64], v: &[V], u: &mut [f64], next: &mut [V]) {
-    for ((block, a), u) in k.chunks_exact(ROWS * width).zip(a.chunks_exact(ROWS)).zip(u.chunks_exact_mut(ROWS)) {
+    let blocks = k.chunks_exact(ROWS * width).zip(a.chunks_exact(ROWS)).zip(u.chunks_exact_mut(ROWS));
+    for (index, ((block, a), u)) in blocks.enumerate() {
+        let following = k.get((index + 1) * ROWS * width..(index + 2) * ROWS * width).unwrap_or(&k[..ROWS * width]);
         let (r0, rest) = block.split_at(width);
         let (r1, rest) = rest.split_at(width);
         let (r2, r3) = rest.split_at(width);
@@ -240,13 +255,13 @@ fn pass(k: &[V], width: usize, a: &[f64], v: &[V], u: &mut [f64], next: &mut [V]
             sums[3] = x3.fma(*w, sums[3]);
         }
         for i in 0..ROWS {
-            let s = sums[i].0;
-            let dot = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
             // Padded rows and rows without mass carry nothing.
-            u[i] = if a[i] == 0.0 { 0.0 } else { a[i] / dot };
+            u[i] = if a[i] == 0.0 { 0.0 } else { a[i] / total(&sums[i]) };
         }
         let [u0, u1, u2, u3] = [V::splat(u[0]), V::splat(u[1]), V::splat(u[2]), V::splat(u[3])];
-        for ((((x0, x1), x2), x3), t) in r0.iter().zip(r1).zip(r2).zip(r3).zip(next.iter_mut()) {
+        let ahead = following.chunks_exact(ROWS);
+        for (((((x0, x1), x2), x3), t), lines) in r0.iter().zip(r1).zip(r2).zip(r3).zip(next.iter_mut()).zip(ahead) {
+            linalg::kernels::prefetch(lines);
             *t = x3.fma(u3, x2.fma(u2, x1.fma(u1, x0.fma(u0, *t))));
         }
     }

@@ -193,5 +193,5 @@ fn learn(args: &Args, source: &Array3<f64>, mapped: &Array3<f64>) -> Result<Fit<
         AdamParams { stopping: Stopping::after(args.epochs), seed: args.seed, ..AdamParams::default() }.check()?;
     let fit = solver.fit(&problem, Start::single(n, n, args.rank as usize, args.seed))?;
     let layers = fit.model.layers.into_iter().map(|l| KrausMap::new(l.into_ops().mapv(f64::from)));
-    Ok(Fit { model: Stack::new(layers.collect::<Result<_, _>>()?, fit.model.gamma)?, history: fit.history })
+    Ok(Fit { model: Stack::new(layers.collect::<Result<_, _>>()?, fit.model.gamma)?, history: fit.history, last: None })
 }

@@ -75,7 +75,7 @@ impl Plan {
                 let mut history = History::of("closed-form");
                 history.loss.push(loss(moments, &model));
                 (history.model_epoch, history.stop) = (1, Stop::Direct);
-                Ok(Fit { model, history })
+                Ok(Fit { model, history, last: None })
             }
             Method::Auto => match closed_form(moments, rank) {
                 Ok(map) => {
