@@ -42,7 +42,7 @@ pub fn figure2(ctx: &Context) -> Result<Figure> {
     let alt = figure.alt.clone();
     let adam = all.only("map", "100x40")?.only("solver", "adam, last epoch")?;
     let large = if adam.is_empty() {
-        "the large one by the exact solver (L-BFGS on the samples, stopped early where it creeps: below the true rank at the floor, above it short of the optimum; with 10000 samples the closed form from the moments, then L-BFGS)"
+        "the large one by the exact solver (L-BFGS on the samples in single precision, which resolves 10⁻¹² of the outputs' square, stopped where it creeps: below the true rank a few percent above the optimum; with 10000 samples the closed form from the moments, then L-BFGS; from a rank that fits exactly on the same map, where the samples determine it)"
     } else {
         "the large one too, except with 10000 samples, which the exact solver fits (closed form from the moments, then L-BFGS)"
     };

@@ -76,7 +76,11 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
 }
 
 /// One size over a decade, the others fixed. Expected is what l r q p (p + 1.5 q) gives over the same points: the
-/// products W X, half of (W X) W^T, and D (W X).
+/// products W X, half of (W X) W^T, and D (W X). Why times grow otherwise:
+/// * with l a little faster than linearly, where the samples leave the last cache: shuffled, each is then read from memory;
+/// * with p slower: what a step does besides the products (shuffling, moving samples into lanes, Adam) weighs more in
+///   small ones, and the rows of large ones fill the registers better;
+/// * with q and r as the products do, within what edges of tiles cost.
 fn scaling() {
     let base = [2000usize, 20, 20, 10];
     for (index, name) in ["l", "p", "q", "r"].into_iter().enumerate() {
@@ -96,7 +100,12 @@ fn scaling() {
             costs.push((at[index] as f64, if index == 0 { l as f64 } else { cost }));
         }
         let (got, expected) = (exponent(&times), exponent(&costs));
-        eprintln!("time grows as {name}^{got:.2}; multiply-adds as {name}^{expected:.2}");
+        let why = match got - expected {
+            gap if gap > 0.1 => "slower at large sizes: the data leave a cache",
+            gap if gap < -0.1 => "what a step does besides products weighs more at small sizes",
+            _ => "as the products",
+        };
+        eprintln!("time grows as {name}^{got:.2}, multiply-adds as {name}^{expected:.2}: {why}");
     }
 }
 
