@@ -76,11 +76,8 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
 }
 
 /// One size over a decade, the others fixed. Expected is what l r q p (p + 1.5 q) gives over the same points: the
-/// products W X, half of (W X) W^T, and D (W X). Why times grow otherwise:
-/// * with l a little faster than linearly, where the samples leave the last cache: shuffled, each is then read from memory;
-/// * with p slower: what a step does besides the products (shuffling, moving samples into lanes, Adam) weighs more in
-///   small ones, and the rows of large ones fill the registers better;
-/// * with q and r as the products do, within what edges of tiles cost.
+/// products W X, half of (W X) W^T, and D (W X). Where times grow otherwise the reason is printed: data that leave a cache
+/// at large sizes, or work besides products (shuffling, moving samples into lanes, Adam) that shows at small ones.
 fn scaling() {
     let base = [2000usize, 20, 20, 10];
     for (index, name) in ["l", "p", "q", "r"].into_iter().enumerate() {
