@@ -50,7 +50,7 @@
 //! | functions of matrices | [`logm`], [`expm`], [`sqrtm`], [`invsqrtm`], [`powm`] |
 //!
 //! # How it runs
-//! Batches are (k, n, n). Eight matrices run interleaved through one vectorised eigensolver (`lanes.rs`, `eigen.rs`), groups
+//! Batches are (k, n, n). Eight matrices run interleaved through one vectorised reduction (`lanes.rs`, `eigen.rs`, `logarithm.rs`), groups
 //! go to the threads of rayon in fixed blocks, and every sum has a fixed order: results have the same bits for any number of
 //! threads. Bad input is an [`Error`] that names the matrix.
 #![warn(missing_docs)]
