@@ -11,7 +11,8 @@
 //!    cosines mean that the row spaces share a plane, which generic rows do not when 2r <= p + 1;
 //! 3. replace R by the nearest orthogonal matrix (Procrustes).
 //!
-//! Exact without noise. With noise it is a good start for [`Lbfgs`](crate::Lbfgs).
+//! Exact without noise. With noise it is a good start for [`Lbfgs`](crate::Lbfgs). Large noise-free maps are found from two
+//! rows, without moments: `two_rows.rs`.
 
 use crate::error::FitError;
 use crate::lbfgs::{architecture, moments_of};
@@ -21,6 +22,7 @@ use crate::moments::{Basis, LeastSquares, Moments, OFF_DIAGONAL};
 use crate::problem::{Inputs, Problem};
 use crate::solver::{Fit, Recorder, Session, Solver, Start, Stop, Stopping};
 use crate::stack::Stack;
+use crate::two_rows::{self, from_two_rows};
 use linalg::{Real, eigh, matmul, smat, svd};
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
@@ -147,26 +149,36 @@ fn typed<T: Real>(map: KrausMap<f64>) -> Result<Stack<T>, FitError> {
     Ok(Stack::from(KrausMap::new(map.into_ops().mapv(T::of))?))
 }
 
-/// The closed form from a quarter more samples than X has coordinates, what it was made from, and its loss on other
-/// samples. None where there are hardly more samples, or where the others contradict it: noise needs them all.
+/// The closed form from a quarter more samples than X has coordinates, or from two rows where these are many; what it was
+/// made from, and its loss on other samples. None where there are hardly more samples, or where the others contradict it:
+/// noise needs them all.
 fn from_few<T: Real>(problem: &Problem<'_, T>, rank: usize) -> Result<Option<(Stack<T>, String, f64)>, FitError> {
     let Inputs::Matrices(x) = problem.inputs() else { return Ok(None) };
     let (l, coordinates) = (problem.len(), Basis::Symmetric.len(problem.p()));
     let few = coordinates + coordinates / 4 + 16;
-    if problem.mask().is_some() || !problem.is_symmetric() || l < 4 * few {
+    let by_rows = two_rows::samples(l, problem.p(), problem.q());
+    let possible = problem.mask().is_none() && problem.is_symmetric() && 2 * rank <= problem.p() + 1;
+    if !possible || (by_rows.is_none() && l < 4 * few) {
         return Ok(None);
     }
     // Evenly spread over all, in case they are sorted.
     let pick = |count: usize, from: usize| (0..count).map(|i| (i * l / count + from) % l).collect::<Vec<_>>();
     let part = |at: &[usize]| (x.view().select(Axis(0), at), problem.targets().select(Axis(0), at));
-    let (x_few, y_few) = part(&pick(few, 0));
-    let moments = Moments::of(x_few.view(), y_few.view(), Basis::Symmetric)?;
-    let Ok(map) = closed_form(&moments, rank) else { return Ok(None) };
+    let few = by_rows.unwrap_or(few);
+    let chosen = pick(few, 0);
+    let map = if by_rows.is_some() {
+        from_two_rows(x.view(), problem.targets(), &chosen, rank)
+    } else {
+        let (x_few, y_few) = part(&chosen);
+        closed_form(&Moments::of(x_few.view(), y_few.view(), Basis::Symmetric)?, rank).ok()
+    };
+    let Some(map) = map else { return Ok(None) };
     let model = typed(map)?;
     let (x_other, y_other) = part(&pick(OTHERS, 1));
     let loss = model.mse(&Problem::matrices(x_other.view(), y_other.view())?)?;
     let fits = loss <= rounding::<T>() * mean_square(y_other.view());
-    Ok(fits.then(|| (model, format!("from {few} of {l} samples, which fits the others too"), loss)))
+    let rows = if by_rows.is_some() { "two rows in " } else { "" };
+    Ok(fits.then(|| (model, format!("from {rows}{few} of {l} samples, which fits the others too"), loss)))
 }
 
 /// Samples that a closed form from a few others must fit before all are asked.

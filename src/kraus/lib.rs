@@ -81,6 +81,7 @@ pub mod problem;
 pub mod simulate;
 pub mod solver;
 pub mod stack;
+mod two_rows;
 mod work;
 
 pub use adam::{Adam, AdamParams, Schedule};

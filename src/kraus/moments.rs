@@ -36,22 +36,34 @@ impl Basis {
         }
     }
 
-    fn pack<T: Real>(self, a: ArrayView2<'_, T>, out: &mut [f64]) {
+    pub(crate) fn pack<T: Real>(self, a: ArrayView2<'_, T>, out: &mut [f64]) {
         match self {
             Self::Full => out.iter_mut().zip(a).for_each(|(o, v)| *o = v.as_f64()),
             Self::Symmetric => {
-                let mut out = out.iter_mut();
-                for i in 0..a.nrows() {
-                    for j in i..a.nrows() {
-                        let v = a[[i, j]].as_f64();
-                        let v = if i == j { v } else { (v + a[[j, i]].as_f64()) * FRAC_1_SQRT_2 };
-                        // `out` has `len(n)` places, as many as there are pairs i <= j.
-                        *out.next().expect("one place per pair") = v;
+                let a = a.as_standard_layout();
+                let (n, a) = (a.nrows(), a.as_slice().expect("standard layout"));
+                let mut rest = out;
+                for i in 0..n {
+                    let (to, after) = rest.split_at_mut(n - i);
+                    let (row, column) = (&a[i * n + i..(i + 1) * n], a[i * n + i..].iter().step_by(n));
+                    for (to, (v, w)) in to.iter_mut().zip(row.iter().zip(column)) {
+                        *to = (v.as_f64() + w.as_f64()) * FRAC_1_SQRT_2;
                     }
+                    to[0] = row[0].as_f64();
+                    rest = after;
                 }
             }
         }
     }
+}
+
+/// G <- G + X^T X, of which only tiles on and below the diagonal are computed.
+pub(crate) fn add_gram(x: ArrayView2<'_, f64>, g: &mut Array2<f64>) {
+    let tiles = g.axis_chunks_iter_mut(Axis(0), TILE).into_par_iter().enumerate();
+    tiles.for_each(|(t, mut rows)| {
+        let (from, to) = (t * TILE, t * TILE + rows.nrows());
+        gemm(1.0, x.slice(s![.., from..to]).t(), x.slice(s![.., ..to]), 1.0, rows.slice_mut(s![.., ..to]));
+    });
 }
 
 /// Accumulates [`Moments`] from pieces of any size.
@@ -107,14 +119,10 @@ impl MomentsBuilder {
         Ok(())
     }
 
-    /// Adds the products of the gathered rows. Only the lower tiles of G are computed.
+    /// Adds the products of the gathered rows.
     fn flush(&mut self) {
         let (x, y) = (self.x.slice(s![..self.pending, ..]), self.y.slice(s![..self.pending, ..]));
-        let tiles = self.done.g.axis_chunks_iter_mut(Axis(0), TILE).into_par_iter().enumerate();
-        tiles.for_each(|(t, mut rows)| {
-            let (from, to) = (t * TILE, t * TILE + rows.nrows());
-            gemm(1.0, x.slice(s![.., from..to]).t(), x.slice(s![.., ..to]), 1.0, rows.slice_mut(s![.., ..to]));
-        });
+        add_gram(x, &mut self.done.g);
         let tiles = self.done.c.axis_chunks_iter_mut(Axis(0), TILE).into_par_iter().enumerate();
         tiles.for_each(|(t, rows)| {
             let (from, to) = (t * TILE, t * TILE + rows.nrows());

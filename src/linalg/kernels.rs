@@ -3,6 +3,7 @@
 //! Results depend on the instruction set (the order of sums differs), never on the number of threads.
 
 use crate::clamp::{Clamp, backward_body, forward_body};
+use crate::dots::{Dots, dots};
 use crate::lane_product::residual_body as lane_residual_body;
 use crate::lane_tile::{LaneProduct, LaneSum, lane_pack, lane_product, lane_sum};
 use crate::lanes::{LANES, Lane};
@@ -32,6 +33,8 @@ pub trait Kernels: Sized + Copy {
     #[doc(hidden)]
     unsafe fn product(g: RawProduct<Self>);
     #[doc(hidden)]
+    unsafe fn dots(g: RawDots<Self>);
+    #[doc(hidden)]
     fn adam(step: AdamStep<Self>, w: &mut [Self], m: &mut [Self], v: &mut [Self], g: &[Self]);
     #[doc(hidden)]
     fn residual(out: &mut [Self], y: &[Self], mask: Option<&[Self]>) -> Self;
@@ -53,6 +56,8 @@ pub trait Kernels: Sized + Copy {
 
 #[doc(hidden)]
 pub struct RawProduct<T>(Product<T>);
+#[doc(hidden)]
+pub struct RawDots<T>(Dots<T>);
 #[doc(hidden)]
 pub struct RawLaneProduct<T>(pub(crate) LaneProduct<T>);
 #[doc(hidden)]
@@ -94,6 +99,37 @@ pub fn small_gemm<T: Kernels>(
     let g = Product { m, n, k, a: a.as_ptr(), a_row, a_col, b: b.as_ptr(), b_row, c: c.as_mut_ptr(), c_row, add };
     // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
     unsafe { T::product(RawProduct(g)) }
+}
+
+/// C = A B^T with A (m, k), B (n, k) and C (m, n), all with contiguous rows: few dot products of long rows.
+///
+/// # Panics
+/// If a slice is too short for its shape: a programming error.
+///
+/// ```
+/// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 1.0]);
+/// let mut c = [0.0f64; 2];
+/// linalg::kernels::row_dots((2, 1, 2), &a, 2, &b, 2, &mut c, 1);
+/// assert_eq!(c, [3.0, 7.0]);
+/// ```
+pub fn row_dots<T: Kernels>(
+    (m, n, k): (usize, usize, usize),
+    a: &[T],
+    a_row: usize,
+    b: &[T],
+    b_row: usize,
+    c: &mut [T],
+    c_row: usize,
+) {
+    if m == 0 || n == 0 {
+        return;
+    }
+    assert!((m - 1) * a_row + k <= a.len(), "row_dots: A is too short");
+    assert!((n - 1) * b_row + k <= b.len(), "row_dots: B is too short");
+    assert!((m - 1) * c_row + n <= c.len() && (m == 1 || n <= c_row), "row_dots: C is too short");
+    let g = Dots { m, n, k, a: a.as_ptr(), a_row, b: b.as_ptr(), b_row, c: c.as_mut_ptr(), c_row };
+    // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
+    unsafe { T::dots(RawDots(g)) }
 }
 
 /// One Adam step over all parameters: moments and weights updated in one pass.
@@ -222,6 +258,12 @@ macro_rules! kernels {
                 // SAFETY (of the three calls): the caller vouches for the pointers, `versions!` for the features.
                 versions!($t, run(g: Product<$t>) -> (),
                     unsafe { product::<Avx512<$t>>(g) }, unsafe { product::<Avx2<$t>>(g) }, unsafe { product::<Plain<$t>>(g) });
+                run(g.0);
+            }
+            unsafe fn dots(g: RawDots<Self>) {
+                // SAFETY (of the three calls): as for `product`.
+                versions!($t, run(g: Dots<$t>) -> (),
+                    unsafe { dots::<Avx512<$t>>(g) }, unsafe { dots::<Avx2<$t>>(g) }, unsafe { dots::<Plain<$t>>(g) });
                 run(g.0);
             }
             unsafe fn lane_product(g: RawLaneProduct<Self>) {

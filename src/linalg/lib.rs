@@ -17,6 +17,7 @@
 
 pub mod clamp;
 pub mod decompose;
+mod dots;
 pub mod error;
 pub mod kernels;
 pub mod lane_product;

@@ -113,7 +113,7 @@ fn main() {
         exact("S1", 20, 10, 5, 5);
     }
     if wanted("exact-large") {
-        exact("S3, l = 10000", 100, 40, 20, 1);
+        exact("S3, l = 10000", 100, 40, 20, 2);
     }
     if wanted("scaling") {
         scaling();

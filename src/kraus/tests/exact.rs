@@ -149,3 +149,26 @@ fn a_few_noise_free_samples_are_enough_and_noise_or_one_contradiction_asks_for_a
     let with_noise = fit(&noisy.samples(Split::Train, 0..2000));
     assert!(with_noise.history.notes.is_empty() && test_mse(&noisy, &with_noise) < 1e-2);
 }
+
+#[test]
+fn many_coordinates_go_by_two_rows_to_the_same_map_on_any_number_of_threads() {
+    let recipe = Recipe { p: 60, q: 4, rank: 3, noise: 0.0, seed: 5 };
+    let train: Samples<f64> = recipe.samples(Split::Train, 0..5000);
+    let fit = |train: &Samples<f64>, rank: usize, threads: usize| {
+        let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| ClosedForm.fit(&problem, Start::single(60, 4, rank, 0)).unwrap())
+    };
+    let size = train.y.iter().map(|v| v * v).sum::<f64>() / train.y.len() as f64;
+    let exact = fit(&train, 3, 1);
+    println!("{:e} of {size:e} {:?}", test_mse(&recipe, &exact), exact.history.notes);
+    assert!(exact.history.notes.iter().any(|n| n.starts_with("from two rows in 4928 of 5000")), "{:?}", exact.history);
+    assert!(test_mse(&recipe, &exact) < 1e-20 * size);
+    assert_eq!(exact.model, fit(&train, 3, 2).model);
+    // More operators than the map has are zero; fewer cannot fit, and then all samples are asked, as with noise.
+    let more = fit(&train, 6, 2);
+    assert!(more.history.notes.len() == 1 && test_mse(&recipe, &more) < 1e-20 * size);
+    assert!(more.model.layers[0].ops().slice(ndarray::s![3.., .., ..]).iter().all(|v| *v == 0.0));
+    let fewer = fit(&train, 2, 2);
+    assert!(fewer.history.notes.is_empty() && test_mse(&recipe, &fewer) > 1e-6 * size);
+}

@@ -1,7 +1,7 @@
 //! The small products against a plain triple loop, over every edge shape.
 
 use linalg::Real;
-use linalg::kernels::{AdamStep, adam_step, residual, small_gemm};
+use linalg::kernels::{AdamStep, adam_step, residual, row_dots, small_gemm};
 
 fn check<T: Real>(tol: f64) {
     let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
@@ -50,6 +50,28 @@ fn check<T: Real>(tol: f64) {
 
 #[test]
 fn small_gemm_equals_the_triple_loop_in_both_precisions() {
+    check::<f32>(1e-5);
+    check::<f64>(1e-14);
+}
+
+#[test]
+fn row_dots_equals_the_triple_loop_and_leaves_gaps_alone() {
+    fn check<T: Real>(tol: f64) {
+        let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
+        for (m, n, k) in [(1, 1, 1), (4, 3, 16), (5, 4, 33), (16, 3, 210), (3, 7, 8), (9, 1, 1000), (2, 2, 0)] {
+            let a = (0..m * (k + 1)).map(value).collect::<Vec<_>>();
+            let b = (0..n * (k + 2)).map(|i| value(i + 5)).collect::<Vec<_>>();
+            let mut c = vec![T::one(); m * (n + 1)];
+            row_dots((m, n, k), &a, k + 1, &b, k + 2, &mut c, n + 1);
+            for (i, row) in c.chunks(n + 1).enumerate() {
+                for j in 0..n {
+                    let want: f64 = (0..k).map(|x| (a[i * (k + 1) + x] * b[j * (k + 2) + x]).as_f64()).sum();
+                    assert!((row[j].as_f64() - want).abs() <= tol * (1.0 + k as f64), "{m} {n} {k}: {} {want}", row[j]);
+                }
+                assert!(row[n] == T::one());
+            }
+        }
+    }
     check::<f32>(1e-5);
     check::<f64>(1e-14);
 }
