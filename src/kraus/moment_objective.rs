@@ -12,8 +12,8 @@ use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Rows of M that one task multiplies by G.
-const TILE: usize = 64;
+/// Columns of G that one task multiplies by M: of the two G is by far the larger, and should be read once.
+const TILE: usize = 256;
 
 /// The square loss of Kraus maps of one rank as a function of their operators.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl<'a> MomentObjective<'a> {
             self.m -= &ls.coefficients;
         }
         let (m, g) = (&self.m, &self.moments.g);
-        let tiles = self.mg.axis_chunks_iter_mut(Axis(0), TILE).into_par_iter();
-        tiles.zip(m.axis_chunks_iter(Axis(0), TILE)).for_each(|(out, rows)| gemm(1.0, rows, g.view(), 0.0, out));
+        let tiles = self.mg.axis_chunks_iter_mut(Axis(1), TILE).into_par_iter();
+        tiles.zip(g.axis_chunks_iter(Axis(1), TILE)).for_each(|(out, columns)| gemm(1.0, m.view(), columns, 0.0, out));
         let dot = |a: &Array2<f64>, b: &Array2<f64>| -> f64 {
             a.rows().into_iter().zip(b.rows()).map(|(a, b)| a.dot(&b)).sum()
         };

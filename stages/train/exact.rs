@@ -25,8 +25,12 @@ const RESOLVED: f64 = 1e-12;
 /// A closed form that misses by more than this share of E[Y^2] is no good start.
 const MISSED: f64 = 1e-3;
 
-/// Samples made at a time while the moments are summed: bounds the memory, whatever l is.
-const BLOCK: usize = 512;
+/// Samples that a closed form is tried on.
+const FEW: usize = 32;
+
+/// Samples made at a time while the moments are summed: bounds the memory, whatever l is, and is small enough for memory to
+/// be used again instead of cleared by the system each time.
+const BLOCK: usize = 128;
 
 /// The optimum of each rank.
 pub fn fit<'a>(judge: &Judge<'a>, ctx: &Context, lines: &mut Vec<Line<'a>>) -> Result<()> {
@@ -112,12 +116,16 @@ fn on_moments(
     let mut missed = true;
     if 2 * rank <= p_in + 1 {
         let stack = Stack::from(aligned(ls, p_in, q, rank)?);
-        let ops = stack.to_vec();
-        let loss = MomentObjective::new(moments, Some(ls), rank).evaluate(&ops, &mut vec![0.0; ops.len()]);
-        if loss <= RESOLVED * scale {
-            return Ok((stack, loss, 0, "closed form"));
+        // A few samples tell whether it is far off, which all of them would at a far higher cost.
+        let few = recipe.samples(Split::Train, 0..FEW.min(p.l));
+        missed = stack.mse(&Problem::matrices(few.x.view(), few.y.view())?)? > MISSED * scale;
+        if !missed {
+            let ops = stack.to_vec();
+            let loss = MomentObjective::new(moments, Some(ls), rank).evaluate(&ops, &mut vec![0.0; ops.len()]);
+            if loss <= RESOLVED * scale {
+                return Ok((stack, loss, 0, "closed form"));
+            }
         }
-        missed = loss > MISSED * scale;
         (start, how) = (Start::Given(stack), "closed form, L-BFGS on the moments");
     }
     if missed && p.coarse > 0 {
