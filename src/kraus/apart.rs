@@ -1,33 +1,17 @@
 //! Forward and backward pass through a layer whose operators are kept apart: one operator at a time, all samples at once.
 //!
-//! P_s = sum_k (A_k X_s) A_k^T, dA_k = sum_s D_s^T (A_k X_s) + D_s (A_k X_s^T) and dX_s = sum_k A_k^T D_s A_k, as in
-//! [`crate::work`]. While one k is worked on, A_k and its gradient stay in the first cache, and what all samples add to
-//! that gradient is a single product: with T kept as T[k][s][a][i] and D as D[s][a][c], the sum over samples and rows is
-//! one long inner dimension.
+//! With V_k = A_k^T (p, q) and U_ks = X_s^T V_k: P_s = sum_k U_ks^T V_k, dV_k = sum_s U_ks D_s + X_s V_k D_s^T and
+//! dX_s = sum_k V_k D_s V_k^T, as in [`crate::work`]. While one k is worked on, V_k and its gradient stay in the first
+//! cache. U is kept as U[k][i][s][a], so that what all samples add to a gradient is a single product, whose inner
+//! dimension is all rows of all D_s. All rows are q long: of the two sizes the one that is more often a multiple of a
+//! register, since outputs are the smaller ones.
 
 use crate::layout::Layer;
 use linalg::Real;
 use linalg::kernels::small_gemm;
 
 /// Rows of a symmetric output computed together.
-const STRIP: usize = 8;
-
-/// `out` (+)= T W^T for T (q, n) and W^T (n, q). Of a symmetric result each strip of rows is computed up to the diagonal.
-pub(crate) fn add_output<T: Real>(
-    (q, n): (usize, usize),
-    t: &[T],
-    flipped: &[T],
-    out: &mut [T],
-    half: bool,
-    add: bool,
-) {
-    let strip = if half { STRIP } else { q };
-    for row in (0..q).step_by(strip) {
-        let end = (row + strip).min(q);
-        let columns = if half { end } else { q };
-        small_gemm((end - row, columns, n), &t[row * n..], (n, 1), flipped, q, &mut out[row * q..], q, add);
-    }
-}
+pub(crate) const STRIP: usize = 8;
 
 /// Copies the lower half of a (q, q) matrix to the upper one.
 pub(crate) fn mirror<T: Real>(q: usize, out: &mut [T]) {
@@ -38,22 +22,29 @@ pub(crate) fn mirror<T: Real>(q: usize, out: &mut [T]) {
     }
 }
 
-/// T and the outputs of the samples `x`; `w` as it is kept, `flipped` with each operator transposed.
+/// U and the outputs of the samples `x`. Of a symmetric output each strip of rows is computed up to the diagonal.
 pub(crate) fn forward<'x, T: Real + 'x>(
     &Layer { q, p, .. }: &Layer,
-    (w, flipped): (&[T], &[T]),
+    v: &[T],
     x: impl Iterator<Item = &'x [T]> + Clone,
-    t: &mut [T],
+    u: &mut [T],
     out: &mut [T],
     symmetric: bool,
 ) {
-    let size = q * p;
     let count = x.clone().count();
-    let operators = w.chunks_exact(size).zip(flipped.chunks_exact(size)).zip(t.chunks_exact_mut(count * size));
-    for (k, ((a, flipped), t)) in operators.enumerate() {
-        for ((x, t), out) in x.clone().zip(t.chunks_exact_mut(size)).zip(out.chunks_exact_mut(q * q)) {
-            small_gemm((q, p, p), a, (p, 1), x, p, t, p, false);
-            add_output((q, p), t, flipped, out, symmetric, k > 0);
+    let row = count * q;
+    let strip = if symmetric { STRIP } else { q };
+    for (k, (v, u)) in v.chunks_exact(q * p).zip(u.chunks_exact_mut(p * row)).enumerate() {
+        for ((s, x), out) in x.clone().enumerate().zip(out.chunks_exact_mut(q * q)) {
+            let u = &mut u[s * q..];
+            // A symmetric X is read along its rows.
+            let strides = if symmetric { (p, 1) } else { (1, p) };
+            small_gemm((p, q, p), x, strides, v, q, u, row, false);
+            for top in (0..q).step_by(strip) {
+                let end = (top + strip).min(q);
+                let columns = if symmetric { end } else { q };
+                small_gemm((end - top, columns, p), &u[top..], (1, row), v, q, &mut out[top * q..], q, k > 0);
+            }
         }
     }
     if symmetric {
@@ -61,32 +52,45 @@ pub(crate) fn forward<'x, T: Real + 'x>(
     }
 }
 
-/// Adds sum_s D_s^T T_s to the gradient, for `count` samples.
-pub(crate) fn gradient<T: Real>(&Layer { q, p, .. }: &Layer, count: usize, d: &[T], t: &[T], grad: &mut [T]) {
-    for (t, grad) in t.chunks_exact(count * q * p).zip(grad.chunks_exact_mut(q * p)) {
-        small_gemm((q, p, count * q), d, (1, q), t, p, grad, p, true);
+/// dV (+)= sum_s U_s D_s, for `count` samples.
+pub(crate) fn gradient<T: Real>(
+    &Layer { q, p, .. }: &Layer,
+    count: usize,
+    d: &[T],
+    u: &[T],
+    grad: &mut [T],
+    add: bool,
+) {
+    for (u, grad) in u.chunks_exact(count * q * p).zip(grad.chunks_exact_mut(q * p)) {
+        small_gemm((p, q, count * q), u, (count * q, 1), d, q, grad, q, add);
     }
 }
 
-/// Adds D (A_k X^T) of one sample to the gradient, given X^T; `room` for one product.
+/// Adds X V_k D^T of one sample to the gradient, given D^T; `room` for one product.
 pub(crate) fn other_gradient<T: Real>(
     &Layer { q, p, .. }: &Layer,
-    w: &[T],
-    d: &[T],
-    flipped_x: &[T],
+    v: &[T],
+    flipped_d: &[T],
+    x: &[T],
     room: &mut [T],
     grad: &mut [T],
 ) {
-    for (a, grad) in w.chunks_exact(q * p).zip(grad.chunks_exact_mut(q * p)) {
-        small_gemm((q, p, p), a, (p, 1), flipped_x, p, room, p, false);
-        small_gemm((q, p, q), d, (q, 1), room, p, grad, p, true);
+    for (v, grad) in v.chunks_exact(q * p).zip(grad.chunks_exact_mut(q * p)) {
+        small_gemm((p, q, p), x, (p, 1), v, q, room, q, false);
+        small_gemm((p, q, q), room, (q, 1), flipped_d, q, grad, q, true);
     }
 }
 
-/// dX = sum_k A_k^T D A_k of one sample; `room` for one product.
-pub(crate) fn before<T: Real>(&Layer { q, p, .. }: &Layer, w: &[T], d: &[T], room: &mut [T], dx: &mut [T]) {
-    for (k, a) in w.chunks_exact(q * p).enumerate() {
-        small_gemm((q, p, q), d, (q, 1), a, p, room, p, false);
-        small_gemm((p, p, q), a, (1, p), room, p, dx, p, k > 0);
+/// dX = sum_k V_k D V_k^T of one sample, given V_k^T = A_k; `room` for one product.
+pub(crate) fn before<T: Real>(
+    &Layer { q, p, .. }: &Layer,
+    (v, a): (&[T], &[T]),
+    d: &[T],
+    room: &mut [T],
+    dx: &mut [T],
+) {
+    for (k, (v, a)) in v.chunks_exact(q * p).zip(a.chunks_exact(q * p)).enumerate() {
+        small_gemm((p, q, q), v, (q, 1), d, q, room, q, false);
+        small_gemm((p, p, q), room, (q, 1), a, p, dx, p, k > 0);
     }
 }

@@ -46,11 +46,13 @@ enum How<T> {
 
 impl<T: Real> Block<T> {
     fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize]) {
-        if shared.backward {
-            self.grad.fill(T::of(0.0));
-        }
         self.sum = match &mut self.how {
-            How::Lanes(work) => work.run(shared, samples, &mut self.grad),
+            How::Lanes(work) => {
+                if shared.backward {
+                    self.grad.fill(T::of(0.0));
+                }
+                work.run(shared, samples, &mut self.grad)
+            }
             How::Samples(work) => work.run(shared, samples, &mut self.grad),
         };
     }
@@ -96,14 +98,16 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
     }
 
     fn flip(&mut self) {
-        for layer in &self.layers {
+        for (index, layer) in self.layers.iter().enumerate() {
             let (&Layer { r, q, p, order, .. }, at) = (layer, layer.range());
             let (from, to) = (&self.params[at.clone()], &mut self.flipped[at]);
             match order {
                 Order::Columns => (),
                 Order::Stacked => transpose(from, q, r * p, to),
+                // Only what leads back to an earlier layer reads it.
+                Order::Apart if index == 0 => (),
                 Order::Apart => {
-                    from.chunks(q * p).zip(to.chunks_mut(q * p)).for_each(|(from, to)| transpose(from, q, p, to));
+                    from.chunks(q * p).zip(to.chunks_mut(q * p)).for_each(|(from, to)| transpose(from, p, q, to));
                 }
             }
         }

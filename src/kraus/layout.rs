@@ -4,7 +4,7 @@
 //! (q r) x p it gives T = W X for all operators in one product, and T comes out as q x (r p), ready for P = T W^T and for
 //! the gradient D T. A first layer whose inputs are matrix units is kept by **columns**: W[i][k][a], because
 //! Phi(E_ij) = L_i^T L_j with L_i the r x q matrix of the i-th columns. A layer too large for the second cache is kept
-//! operator by operator (**apart**), W[k][a][i]: A_k, A_k X and the gradient of A_k fit into the first, one k at a time.
+//! operator by operator (**apart**), W[k][i][a]: A_k^T, X A_k^T and the gradient of A_k fit into the first, one k at a time.
 
 use crate::problem::{Inputs, Problem};
 use crate::stack::Stack;
@@ -23,7 +23,7 @@ pub(crate) enum Order {
     Stacked,
     /// W[i][k][a], for matrix units.
     Columns,
-    /// W[k][a][i], for large matrices.
+    /// W[k][i][a], for large matrices.
     Apart,
 }
 
@@ -53,7 +53,7 @@ impl Layer {
         at + match self.order {
             Order::Stacked => (a * r + k) * p + i,
             Order::Columns => (i * r + k) * q + a,
-            Order::Apart => (k * q + a) * p + i,
+            Order::Apart => (k * p + i) * q + a,
         }
     }
 

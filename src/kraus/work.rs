@@ -4,7 +4,7 @@
 //! dA_k = D A_k X^T + D^T A_k X and dX = sum_k A_k^T D A_k. Where X and D are symmetric the first is 2 D (A_k X), which
 //! reuses the forward product T = A_k X: three products instead of five.
 
-use crate::apart::{self, add_output, mirror};
+use crate::apart::{self, STRIP, mirror};
 use crate::layout::{Layer, Order};
 use crate::problem::{Inputs, Matrices, Problem};
 use crate::stack::Gamma;
@@ -39,7 +39,7 @@ pub(crate) struct Shared<'s, 'p, T> {
     pub layers: &'s [Layer],
     /// Parameters in training layout.
     pub params: &'s [T],
-    /// Per stacked layer W as (r p) x q, at the same offsets.
+    /// Per stacked layer W as (r p) x q, per layer kept apart the A_k as q x p, at the same offsets.
     pub flipped: &'s [T],
     /// Whether the backward pass is wanted.
     pub backward: bool,
@@ -79,7 +79,7 @@ impl<T: Real> Work<T> {
         }
     }
 
-    /// Adds the gradient over `samples` to `grad` and returns their sum of squares.
+    /// Writes the gradient over `samples` to `grad` and returns their sum of squares.
     pub fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize], grad: &mut [T]) -> f64 {
         let mut sum = 0.0;
         for (n, chunk) in samples.chunks(self.chunk).enumerate() {
@@ -89,8 +89,11 @@ impl<T: Real> Work<T> {
             self.forward(shared, chunk);
             sum += self.errors(shared, chunk);
             if shared.backward {
-                self.backward(shared, chunk, grad);
+                self.backward(shared, chunk, grad, n > 0);
             }
+        }
+        if shared.backward && samples.is_empty() {
+            grad.fill(T::of(0.0));
         }
         sum
     }
@@ -108,7 +111,7 @@ impl<T: Real> Work<T> {
                     _ => &done[index][s * p * p..(s + 1) * p * p],
                 });
                 let t = &mut self.t[index][..chunk.len() * layer.len()];
-                apart::forward(layer, (w, flipped), xs, t, out, symmetric);
+                apart::forward(layer, w, xs, t, out, symmetric);
             }
             let one_by_one = if layer.order == Order::Apart { &[] } else { chunk };
             for (s, (&sample, out)) in one_by_one.iter().zip(out.chunks_exact_mut(q * q)).enumerate() {
@@ -124,7 +127,7 @@ impl<T: Real> Work<T> {
                 };
                 let t = &mut self.t[index][s * layer.len()..(s + 1) * layer.len()];
                 small_gemm((q * r, p, p), w, (p, 1), x, p, t, p, false);
-                add_output((q, r * p), t, flipped, out, symmetric, false);
+                output((q, r * p), t, flipped, out, symmetric);
                 if symmetric {
                     mirror(q, out);
                 }
@@ -147,12 +150,21 @@ impl<T: Real> Work<T> {
         sum
     }
 
-    fn backward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize], grad: &mut [T]) {
+    /// Adds the gradient over the chunk to `grad`, or overwrites what is there.
+    fn backward(&mut self, shared: &Shared<'_, '_, T>, chunk: &[usize], grad: &mut [T], add: bool) {
         let symmetric = shared.problem.is_symmetric();
         for (index, layer) in shared.layers.iter().enumerate().rev() {
             let &Layer { r, q, p, .. } = layer;
             let w = &shared.params[layer.range()];
             let grad = &mut grad[layer.range()];
+            // The sum over samples of D^T T is one product, whose inner dimension is all rows of all samples.
+            let (count, t) = (chunk.len(), &self.t[index]);
+            match layer.order {
+                Order::Columns if add => (),
+                Order::Columns => grad.fill(T::of(0.0)),
+                Order::Stacked => small_gemm((q, r * p, count * q), &self.delta, (1, q), t, r * p, grad, r * p, add),
+                Order::Apart => apart::gradient(layer, count, &self.delta, &t[..count * layer.len()], grad, add),
+            }
             for (s, &sample) in chunk.iter().enumerate() {
                 let d = &self.delta[s * q * q..(s + 1) * q * q];
                 let x = match (index, shared.problem.inputs()) {
@@ -173,10 +185,11 @@ impl<T: Real> Work<T> {
                 let apart = layer.order == Order::Apart;
                 let other = &mut self.other[..layer.len()];
                 if !symmetric {
-                    transpose(x, p, p, &mut self.flip);
                     if apart {
-                        apart::other_gradient(layer, w, d, &self.flip, other, grad);
+                        transpose(d, q, q, &mut self.flip);
+                        apart::other_gradient(layer, w, &self.flip, x, other, grad);
                     } else {
+                        transpose(x, p, p, &mut self.flip);
                         small_gemm((q * r, p, p), w, (p, 1), &self.flip, p, other, p, false);
                         small_gemm((q, r * p, q), d, (q, 1), other, r * p, grad, r * p, true);
                     }
@@ -184,19 +197,12 @@ impl<T: Real> Work<T> {
                 if index > 0 {
                     let dx = &mut self.before[s * p * p..(s + 1) * p * p];
                     if apart {
-                        apart::before(layer, w, d, other, dx);
+                        apart::before(layer, (w, &shared.flipped[layer.range()]), d, other, dx);
                     } else {
                         small_gemm((q, r * p, q), d, (q, 1), w, r * p, other, r * p, false);
                         small_gemm((p, p, q * r), w, (1, p), other, p, dx, p, false);
                     }
                 }
-            }
-            // The sum over samples of D^T T is one product, whose inner dimension is all rows of all samples.
-            let (count, t) = (chunk.len(), &self.t[index]);
-            match layer.order {
-                Order::Columns => (),
-                Order::Stacked => small_gemm((q, r * p, count * q), &self.delta, (1, q), t, r * p, grad, r * p, true),
-                Order::Apart => apart::gradient(layer, count, &self.delta, &t[..count * layer.len()], grad),
             }
             if index > 0 {
                 if !self.clamps.is_empty() {
@@ -205,6 +211,16 @@ impl<T: Real> Work<T> {
                 std::mem::swap(&mut self.delta, &mut self.before);
             }
         }
+    }
+}
+
+/// `out` = T W^T for T (q, n) and W^T (n, q). Of a symmetric result each strip of rows is computed up to the diagonal.
+fn output<T: Real>((q, n): (usize, usize), t: &[T], flipped: &[T], out: &mut [T], symmetric: bool) {
+    let strip = if symmetric { STRIP } else { q };
+    for row in (0..q).step_by(strip) {
+        let end = (row + strip).min(q);
+        let columns = if symmetric { end } else { q };
+        small_gemm((end - row, columns, n), &t[row * n..], (n, 1), flipped, q, &mut out[row * q..], q, false);
     }
 }
 
