@@ -3,7 +3,7 @@
 #
 # usage: PEERS_PYTHON=python benches/peers.sh [output.json]        (default: benches/results.json)
 # PEERS_PYTHON needs jax, torch, pyriemann, POT and scikit-learn; shared/peers must lie beside the repository.
-# SCENARIOS=S1,S2 restricts the epochs, THREADS="1" what they are timed on (two need an idle machine); PARTS="epoch spd svm exact exact-large scaling" the parts; BUDGET the seconds per peer and scenario.
+# SCENARIOS=S1,S2 restricts the epochs, THREADS="1" what they are timed on (two need an idle machine); PARTS="epoch spd svm exact exact-large scaling" the parts; BUDGET the seconds per program and scenario.
 #
 # The file: {"date", "machine": {"model", "cores", "load"}, "rows": [{"group", "case", "who", "threads", "milliseconds"}]}. Some rows
 # have more fields: "wall" beside CPU time, "gflops", "mse". Times are the least of several runs: CPU time at one thread,
@@ -17,7 +17,7 @@ parts=${PARTS:-epoch spd svm exact exact-large scaling}
 [ -d "$peers" ] || { echo "no peers at $peers: nothing to compare with" >&2; exit 1; }
 : "${PEERS_PYTHON:?set it to a python that has jax, torch, pyriemann, POT and scikit-learn}"
 out=$(mktemp -d); trap 'rm -rf "$out"' EXIT
-export REPRO_BENCH_DATA=$out PYTHONDONTWRITEBYTECODE=1 BUDGET=${BUDGET:-1.5}
+export REPRO_BENCH_DATA=$out PYTHONDONTWRITEBYTECODE=1 BUDGET=${BUDGET:-3}
 wanted() { [[ " $parts " == *" $1 "* ]]; }
 ours() { (cd "$root" && RAYON_NUM_THREADS=$1 cargo bench -q --workspace --bench "$2" -- "${@:3}"); }
 theirs() { "$PEERS_PYTHON" "$root/benches/peers.py" "$out" "$peers" "$@"; }

@@ -182,24 +182,24 @@ impl<T: Real> Work<T> {
                     (0, Inputs::Matrices(x)) => input(x, sample, p),
                     _ => &self.z[index][s * p * p..(s + 1) * p * p],
                 };
-                let apart = layer.order == Order::Apart;
                 let other = &mut self.other[..layer.len()];
-                if !symmetric {
-                    if apart {
+                let dx = if index > 0 { &mut self.before[s * p * p..(s + 1) * p * p] } else { &mut [] };
+                if layer.order == Order::Apart {
+                    if !symmetric {
                         transpose(d, q, q, &mut self.flip);
                         apart::other_gradient(layer, w, &self.flip, x, other, grad);
-                    } else {
-                        transpose(x, p, p, &mut self.flip);
-                        small_gemm((q * r, p, p), w, (p, 1), &self.flip, p, other, p, false);
-                        small_gemm((q, r * p, q), d, (q, 1), other, r * p, grad, r * p, true);
                     }
-                }
-                if index > 0 {
-                    let dx = &mut self.before[s * p * p..(s + 1) * p * p];
-                    if apart {
+                    if index > 0 {
                         apart::before(layer, (w, &shared.flipped[layer.range()]), d, other, dx);
-                    } else {
-                        small_gemm((q, r * p, q), d, (q, 1), w, r * p, other, r * p, false);
+                    }
+                } else if !symmetric || index > 0 {
+                    // U = D W serves both dA_k = U_k X^T and dX = W^T U.
+                    small_gemm((q, r * p, q), d, (q, 1), w, r * p, other, r * p, false);
+                    if !symmetric {
+                        transpose(x, p, p, &mut self.flip);
+                        small_gemm((q * r, p, p), other, (p, 1), &self.flip, p, grad, p, true);
+                    }
+                    if index > 0 {
                         small_gemm((p, p, q * r), w, (1, p), other, p, dx, p, false);
                     }
                 }
