@@ -11,7 +11,7 @@ use linalg::Real;
 use linalg::kernels::small_gemm;
 
 /// Rows of a symmetric output computed together.
-pub(crate) const STRIP: usize = 8;
+const STRIP: usize = 8;
 
 /// Copies the lower half of a (q, q) matrix to the upper one.
 pub(crate) fn mirror<T: Real>(q: usize, out: &mut [T]) {

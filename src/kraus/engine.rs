@@ -75,7 +75,9 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         };
         let works = (0..blocks).map(|_| Block { how: how(), grad: vec![T::of(0.0); stack.len()], sum: 0.0 }).collect();
         let zeros = || vec![T::of(0.0); stack.len()];
-        let mut engine = Self { problem, params: zeros(), flipped: zeros(), works, layers };
+        let flips = layers.iter().skip(1).any(|l| l.order == Order::Apart);
+        let flipped = if flips { zeros() } else { Vec::new() };
+        let mut engine = Self { problem, params: zeros(), flipped, works, layers };
         engine.load(stack);
         Ok(engine)
     }
@@ -97,19 +99,12 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         self.works.len() > 1
     }
 
+    /// Transposes what is read both ways.
     fn flip(&mut self) {
-        for (index, layer) in self.layers.iter().enumerate() {
-            let (&Layer { r, q, p, order, .. }, at) = (layer, layer.range());
-            let (from, to) = (&self.params[at.clone()], &mut self.flipped[at]);
-            match order {
-                Order::Columns => (),
-                Order::Stacked => transpose(from, q, r * p, to),
-                // Only what leads back to an earlier layer reads it.
-                Order::Apart if index == 0 => (),
-                Order::Apart => {
-                    from.chunks(q * p).zip(to.chunks_mut(q * p)).for_each(|(from, to)| transpose(from, p, q, to));
-                }
-            }
+        for layer in self.layers.iter().skip(1).filter(|l| l.order == Order::Apart) {
+            let (size, at) = (layer.q * layer.p, layer.range());
+            let operators = self.params[at.clone()].chunks(size).zip(self.flipped[at].chunks_mut(size));
+            operators.for_each(|(from, to)| transpose(from, layer.p, layer.q, to));
         }
     }
 
@@ -123,9 +118,8 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         let mut block = samples.len().div_ceil(self.works.len());
         if matches!(self.works[0].how, How::Lanes(_)) {
             block = block.next_multiple_of(LANES);
-        } else {
-            self.flip();
         }
+        self.flip();
         let shared = Shared {
             problem: self.problem,
             layers: &self.layers,

@@ -4,16 +4,19 @@
 //! dA_k = D A_k X^T + D^T A_k X and dX = sum_k A_k^T D A_k. Where X and D are symmetric the first is 2 D (A_k X), which
 //! reuses the forward product T = A_k X: three products instead of five.
 
-use crate::apart::{self, STRIP, mirror};
+use crate::apart::{self, mirror};
 use crate::layout::{Layer, Order};
 use crate::problem::{Inputs, Matrices, Problem};
 use crate::stack::Gamma;
-use linalg::kernels::{residual, small_gemm};
+use linalg::kernels::{residual, row_dots, small_gemm};
 use linalg::{Clamp, Real};
 
 /// Samples of a single layer passed through it together: they share each visit to parameters and gradient. More would not
 /// lengthen sums that are long enough, only what is kept of them.
 const TOGETHER: usize = 4;
+
+/// Rows of a symmetric output computed together: as many as a tile of dot products has.
+const ROWS: usize = 4;
 
 /// Buffers of one block, allocated once per fit.
 pub(crate) struct Work<T> {
@@ -39,7 +42,7 @@ pub(crate) struct Shared<'s, 'p, T> {
     pub layers: &'s [Layer],
     /// Parameters in training layout.
     pub params: &'s [T],
-    /// Per stacked layer W as (r p) x q, per layer kept apart the A_k as q x p, at the same offsets.
+    /// The A_k as q x p, at the same offsets, of layers kept apart after the first: what leads back to their inputs.
     pub flipped: &'s [T],
     /// Whether the backward pass is wanted.
     pub backward: bool,
@@ -104,7 +107,7 @@ impl<T: Real> Work<T> {
             let (done, next) = self.z.split_at_mut(index + 1);
             let out = if index + 1 == depth { &mut self.delta } else { &mut next[0] };
             let &Layer { r, q, p, .. } = layer;
-            let (w, flipped) = (&shared.params[layer.range()], &shared.flipped[layer.range()]);
+            let w = &shared.params[layer.range()];
             if layer.order == Order::Apart {
                 let xs = (0..chunk.len()).map(|s| match shared.problem.inputs() {
                     Inputs::Matrices(x) if index == 0 => input(x, chunk[s], p),
@@ -127,7 +130,7 @@ impl<T: Real> Work<T> {
                 };
                 let t = &mut self.t[index][s * layer.len()..(s + 1) * layer.len()];
                 small_gemm((q * r, p, p), w, (p, 1), x, p, t, p, false);
-                output((q, r * p), t, flipped, out, symmetric);
+                output((q, r * p), t, w, out, symmetric);
                 if symmetric {
                     mirror(q, out);
                 }
@@ -214,13 +217,13 @@ impl<T: Real> Work<T> {
     }
 }
 
-/// `out` = T W^T for T (q, n) and W^T (n, q). Of a symmetric result each strip of rows is computed up to the diagonal.
-fn output<T: Real>((q, n): (usize, usize), t: &[T], flipped: &[T], out: &mut [T], symmetric: bool) {
-    let strip = if symmetric { STRIP } else { q };
+/// `out` = T W^T for T and W (q, n). Of a symmetric result each strip of rows is computed up to the diagonal.
+fn output<T: Real>((q, n): (usize, usize), t: &[T], w: &[T], out: &mut [T], symmetric: bool) {
+    let strip = if symmetric { ROWS } else { q };
     for row in (0..q).step_by(strip) {
         let end = (row + strip).min(q);
         let columns = if symmetric { end } else { q };
-        small_gemm((end - row, columns, n), &t[row * n..], (n, 1), flipped, q, &mut out[row * q..], q, false);
+        row_dots((end - row, columns, n), &t[row * n..], n, w, n, &mut out[row * q..], q);
     }
 }
 
