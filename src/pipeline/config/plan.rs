@@ -209,12 +209,10 @@ fn join(plan: &mut Plan, stage: usize, declared: &Declared) -> Result<()> {
 fn sort(units: &mut [Unit]) {
     let rank = |v: &Value| v.as_f64().unwrap_or(f64::INFINITY);
     units.sort_by(|a, b| {
-        let by_axis = a
-            .axes
-            .values()
-            .zip(b.axes.values())
-            .map(|(x, y)| rank(x).total_cmp(&rank(y)).then_with(|| x.to_string().cmp(&y.to_string())));
-        by_axis.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        let differing = a.axes.values().zip(b.axes.values()).find(|(x, y)| x != y);
+        differing.map_or(std::cmp::Ordering::Equal, |(x, y)| {
+            rank(x).total_cmp(&rank(y)).then_with(|| x.to_string().cmp(&y.to_string()))
+        })
     });
 }
 
