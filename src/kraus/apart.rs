@@ -3,8 +3,8 @@
 //! With V_k = A_k^T (p, q) and U_ks = X_s^T V_k: P_s = sum_k U_ks^T V_k, dV_k = sum_s U_ks D_s + X_s V_k D_s^T and
 //! dX_s = sum_k V_k D_s V_k^T, as in [`crate::work`]. While one k is worked on, V_k and its gradient stay in the first
 //! cache. U is kept as U[k][i][s][a], so that what all samples add to a gradient is a single product, whose inner
-//! dimension is all rows of all D_s. All rows are q long: of the two sizes the one that is more often a multiple of a
-//! register, since outputs are the smaller ones.
+//! dimension is all rows of all D_s. All rows are q long: the 40 of the paper's large map fill registers of eight, while
+//! rows of p = 100 would leave half of one empty.
 
 use crate::layout::Layer;
 use linalg::Real;

@@ -164,8 +164,7 @@ fn from_few<T: Real>(problem: &Problem<'_, T>, rank: usize) -> Result<Option<(St
     // Evenly spread over all, in case they are sorted.
     let pick = |count: usize, from: usize| (0..count).map(|i| (i * l / count + from) % l).collect::<Vec<_>>();
     let part = |at: &[usize]| (x.view().select(Axis(0), at), problem.targets().select(Axis(0), at));
-    let few = by_rows.unwrap_or(few);
-    let chosen = pick(few, 0);
+    let chosen = pick(by_rows.unwrap_or(few), 0);
     let map = if by_rows.is_some() {
         from_two_rows(x.view(), problem.targets(), &chosen, rank)
     } else {
@@ -177,8 +176,11 @@ fn from_few<T: Real>(problem: &Problem<'_, T>, rank: usize) -> Result<Option<(St
     let (x_other, y_other) = part(&pick(OTHERS, 1));
     let loss = model.mse(&Problem::matrices(x_other.view(), y_other.view())?)?;
     let fits = loss <= rounding::<T>() * mean_square(y_other.view());
-    let rows = if by_rows.is_some() { "two rows in " } else { "" };
-    Ok(fits.then(|| (model, format!("from {rows}{few} of {l} samples, which fits the others too"), loss)))
+    let note = match by_rows {
+        Some(few) => format!("from two rows, by conjugate gradients on {few} of {l} samples"),
+        None => format!("from {few} of {l} samples, which fits the others too"),
+    };
+    Ok(fits.then_some((model, note, loss)))
 }
 
 /// Samples that a closed form from a few others must fit before all are asked.

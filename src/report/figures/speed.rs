@@ -98,7 +98,10 @@ fn panel(title: String, here: &dyn Fn(&Timing) -> bool, timings: &Timings) -> Pa
     // Equal is always in sight. `min` and `max` pass over NaN.
     let all = || series.iter().flat_map(|(_, ratios, _)| ratios.iter().copied());
     let (low, high) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
-    let categories = cases.iter().map(|c| (*c).to_owned()).collect();
+    // A group that completes the sentence ("to test MSE 1e-6") is part of a case's name.
+    let group = |case: &str| rows().find(|r| r.case == case && r.group.starts_with("to ")).map(|r| &r.group);
+    let name = |case: &&str| group(case).map_or((*case).to_owned(), |g| format!("{case} {g}"));
+    let categories = cases.iter().map(name).collect();
     let bars = Bars { series, categories, y: Axis::log("times our time").between(low / 1.3, high * 1.3) };
     Panel { title, content: Content::Bars(bars) }
 }
