@@ -171,4 +171,7 @@ fn many_coordinates_go_by_two_rows_to_the_same_map_on_any_number_of_threads() {
     assert!(more.model.layers[0].ops().slice(ndarray::s![3.., .., ..]).iter().all(|v| *v == 0.0));
     let fewer = fit(&train, 2, 2);
     assert!(fewer.history.notes.is_empty() && test_mse(&recipe, &fewer) > 1e-6 * size);
+    let noisy = Recipe { noise: 0.1, ..recipe };
+    let with_noise = fit(&noisy.samples(Split::Train, 0..5000), 3, 2);
+    assert!(with_noise.history.notes.is_empty() && test_mse(&noisy, &with_noise) < 1e-2);
 }
