@@ -1,6 +1,6 @@
 //! Products of small matrices and vector loops: what one training step needs.
 //!
-//! Nothing here packs, allocates or starts threads. The instruction set is chosen at run time, see [`crate::simd`].
+//! Nothing here packs, allocates or starts threads. The instruction set is chosen at run time, in `simd`.
 //!
 //! | file | what it holds |
 //! |---|---|
