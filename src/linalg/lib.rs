@@ -8,7 +8,7 @@
 //! | [`dense`] | one matrix of any size as an [`ndarray`] view: products and decompositions, with [`faer`] underneath |
 //! | [`small`] | products of small matrices and the vector loops of a training step |
 //! | [`batch`] | sixteen small matrices at once, one per lane: products, Jacobi iterations, clamped spectra |
-//! | `simd` | vectors of each instruction set, and the choice between them at run time |
+//! | [`simd`] | vectors of each instruction set, and the choice between them at run time |
 //!
 //! Beside them: the scalar trait [`Real`] (`f32`, `f64`) and the [`Error`] type.
 #![warn(missing_docs)]
@@ -17,7 +17,7 @@ pub mod batch;
 pub mod dense;
 mod error;
 mod real;
-mod simd;
+pub mod simd;
 pub mod small;
 
 pub use batch::Clamp;
