@@ -206,7 +206,7 @@ fn learn(
 fn congruence(c: &Array2<f64>, x: &Array3<f64>) -> Array3<f64> {
     let mut out = Array3::zeros(x.dim());
     for (mut to, from) in out.outer_iter_mut().zip(x.outer_iter()) {
-        to.assign(&linalg::symmetrise(c.dot(&from).dot(c).view()));
+        to.assign(&linalg::symmetrise(linalg::matmul(linalg::matmul(c.view(), from.view()).view(), c.view()).view()));
     }
     out
 }

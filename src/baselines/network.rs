@@ -11,10 +11,11 @@ use crate::room::Room;
 use crate::{Error, Fitted, Layout, Report, Result};
 use linalg::kernels::{AdamStep, adam_step};
 use linalg::matmul;
+use linalg::random::StandardNormal;
 use ndarray::{Array1, Array2, ArrayView2, ArrayView3, s};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::Distribution;
 
 /// Which weights the fitted model gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -252,7 +253,7 @@ fn fit(
     let mut report = Report { parameters: n, iterations: how.epochs, ..Report::default() };
     for epoch in 0..how.epochs {
         let progress = epoch as f64 / (how.epochs.max(2) - 1) as f64;
-        let rate = how.learning_rate * how.decay.powf(progress);
+        let rate = how.learning_rate * linalg::math::pow(how.decay, progress);
         order.shuffle(&mut rng);
         let mut total = 0.0;
         for batch in order.chunks(how.batch) {

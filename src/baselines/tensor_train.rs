@@ -149,7 +149,7 @@ impl Format for TtFormat {
     fn deviation(&self, weight: f64) -> f64 {
         // An entry of W is a sum of r_1 ... r_(d-1) products of d independent parameters.
         let paths: f64 = self.cores.iter().map(|c| c.3 as f64).product();
-        (weight * weight / paths).powf(0.5 / self.cores.len() as f64)
+        linalg::math::pow(weight * weight / paths, 0.5 / self.cores.len() as f64)
     }
 
     fn dense(&self, theta: &[f64], room: &Room) -> Array2<f64> {

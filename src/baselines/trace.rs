@@ -162,8 +162,8 @@ impl Regressor for TraceRegression {
                     Lambda::Ratio(v) => moments.mu_max()? * *v,
                     Lambda::Validated { ratios, holdout } => {
                         let chosen = validate(input, z.view(), t.view(), ratios, *holdout, stop)?;
-                        let log = chosen.mapv(|r| r.max(f64::MIN_POSITIVE).ln()).mean().unwrap_or(0.0);
-                        report.chosen.push(("lambda ratio (geometric mean)", log.exp()));
+                        let log = chosen.mapv(|r| linalg::math::ln(r.max(f64::MIN_POSITIVE))).mean().unwrap_or(0.0);
+                        report.chosen.push(("lambda ratio (geometric mean)", linalg::math::exp(log)));
                         moments.mu_max()? * &chosen
                     }
                 };

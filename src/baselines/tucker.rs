@@ -143,7 +143,7 @@ impl Format for TuckerFormat {
 
     fn deviation(&self, weight: f64) -> f64 {
         // An entry of W is a sum of R1 R2 R3 R4 products of five independent parameters.
-        (weight * weight / self.core_len() as f64).powf(0.1)
+        linalg::math::pow(weight * weight / self.core_len() as f64, 0.1)
     }
 
     fn dense(&self, theta: &[f64], _room: &Room) -> Array2<f64> {

@@ -135,7 +135,7 @@ impl Adam {
             Schedule::Step { every, factor } => base * factor.powi((epoch / every) as i32),
             Schedule::Cosine { to } => {
                 let share = epoch as f64 / (max - 1).max(1) as f64;
-                base * (to + (1.0 - to) * 0.5 * (1.0 + (std::f64::consts::PI * share).cos()))
+                base * (to + (1.0 - to) * 0.5 * (1.0 + linalg::math::cos(std::f64::consts::PI * share)))
             }
         }
     }

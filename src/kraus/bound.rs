@@ -102,9 +102,9 @@ pub fn bound(at: &BoundParams) -> Result<Bound, BoundError> {
     }
     let (n, d) = (l as f64, parameters as f64);
     // log(8epq/r) > 0 since r <= pq, so the pseudo-dimension is positive.
-    let pseudo_dimension = d * (8.0 * std::f64::consts::E * entries as f64 / rank as f64).ln();
-    let complexity = gamma * (pseudo_dimension * (n / d).ln() / n).sqrt();
-    let confidence = gamma * ((1.0 / delta).ln() / (2.0 * n)).sqrt();
+    let pseudo_dimension = d * linalg::math::ln(8.0 * std::f64::consts::E * entries as f64 / rank as f64);
+    let complexity = gamma * (pseudo_dimension * linalg::math::ln(n / d) / n).sqrt();
+    let confidence = gamma * (linalg::math::ln(1.0 / delta) / (2.0 * n)).sqrt();
     Ok(Bound { complexity, confidence, pseudo_dimension })
 }
 

@@ -134,7 +134,7 @@ fn eigen_distances(
                     let both = V(std::array::from_fn(|lane| trace_a[i] + trace_b[(g * LANES + lane).min(m - 1)]));
                     (both - roots - roots).map(|x| x.max(0.0).sqrt())
                 } else {
-                    work.d.iter().map(|x| x.map(f64::ln)).fold(V::ZERO, |s, x| s + x * x).sqrt()
+                    work.d.iter().map(|x| x.map(linalg::math::ln)).fold(V::ZERO, |s, x| s + x * x).sqrt()
                 };
             }
             Ok(())

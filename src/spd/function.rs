@@ -32,7 +32,7 @@ pub fn logm(x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
 
 /// The matrix exponential of every symmetric matrix.
 pub fn expm(x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-    apply("expm", x, f64::exp, false)
+    apply("expm", x, linalg::math::exp, false)
 }
 
 /// The symmetric positive definite square root of every matrix.
@@ -50,7 +50,7 @@ pub fn powm(x: ArrayView3<'_, f64>, alpha: f64) -> Result<Array3<f64>> {
     if !alpha.is_finite() {
         return Err(Error::Parameter { name: "alpha", value: alpha, must: "finite" });
     }
-    apply("powm", x, |v| v.powf(alpha), true)
+    apply("powm", x, |v| linalg::math::pow(v, alpha), true)
 }
 
 /// f on the eigenvalues; with `must_be_positive` they must be.

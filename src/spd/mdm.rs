@@ -71,7 +71,7 @@ impl Mdm {
         let mut p = self.distances(x)?.mapv(|d| -d * d);
         for mut row in p.rows_mut() {
             let top = row.fold(f64::NEG_INFINITY, |m, v| m.max(*v));
-            row.mapv_inplace(|v| (v - top).exp());
+            row.mapv_inplace(|v| linalg::math::exp(v - top));
             let sum = row.sum();
             row /= sum;
         }

@@ -147,7 +147,7 @@ fn advance(n: usize, states: &mut [State], work: &mut Work) -> Result<()> {
         }
         eigen.vectors(a).map_err(|fault| fault.error("mean", |lane| lane))?;
         for (sign, to) in [(1.0, &mut *t), (-1.0, &mut *packed)] {
-            let f: Vec<V> = eigen.d.iter().map(|d| d.map(|d| (sign * d).exp())).collect();
+            let f: Vec<V> = eigen.d.iter().map(|d| d.map(|d| linalg::math::exp(sign * d))).collect();
             eigen.rebuild(&f, to);
         }
         for (lane, state) in states.iter_mut().enumerate() {
@@ -206,8 +206,8 @@ fn curvature(n: usize, logs: &[V], lo: V, hi: V) -> (V, V) {
     let share = V::splat(1.0 / n as f64);
     let variance = (diagonal + below + below - trace * trace * share) * share;
     let bound = (hi / lo).map(|spread| {
-        let half = 0.5 * spread.ln();
-        if half > 1e-6 { half / half.tanh() } else { 1.0 }
+        let half = 0.5 * linalg::math::ln(spread);
+        if half > 1e-6 { half / linalg::math::tanh(half) } else { 1.0 }
     });
     // u coth u = 1 + u^2 / 3 + ..., linear far out; the mean of u^2 is variance / 2.
     (variance.map(|v| (1.0 + v.max(0.0) / 3.0).sqrt()), bound)

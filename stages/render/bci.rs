@@ -137,7 +137,7 @@ pub fn embedding(ctx: &Context, subject: Option<u8>) -> Result<Figure> {
     let axes = principal_axes((&together - &centre).view())?;
     let (labels, classes) = class_indices(&first, &second);
     let cloud = |from: &Array2<f64>| -> Result<Cloud> {
-        let points = (&concatenate(Axis(0), &[from.view(), to.view()])? - &centre).dot(&axes);
+        let points = linalg::matmul((&concatenate(Axis(0), &[from.view(), to.view()])? - &centre).view(), axes.view());
         let session = (0..points.nrows()).map(|i| usize::from(i >= from.nrows())).collect();
         Ok(Cloud { at: points.rows().into_iter().map(|r| (r[0], r[1])).collect(), class: labels.clone(), session })
     };
@@ -200,7 +200,7 @@ fn data(trials: &Trials, classes: &[i64]) -> Source {
 
 /// The two right singular vectors of the largest singular values (d, 2), each with its largest entry positive.
 fn principal_axes(centred: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-    let gram = linalg::eigh(centred.t().dot(&centred).view())?;
+    let gram = linalg::eigh(linalg::matmul(centred.t(), centred.view()).view())?;
     let d = gram.vectors.ncols();
     anyhow::ensure!(d >= 2, "two principal axes need matrices of at least two channels");
     let mut axes = gram.vectors.slice(s![.., d - 2..;-1]).to_owned();

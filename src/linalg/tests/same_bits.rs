@@ -105,8 +105,8 @@ fn small_products<T: Real>(seed: u64, rounds: usize) {
 #[test]
 fn products_and_dots_are_those_of_the_definition_at_every_level() {
     let _alone = alone();
-    small_products::<f32>(1, 1200);
-    small_products::<f64>(2, 1200);
+    small_products::<f32>(1, 600);
+    small_products::<f64>(2, 600);
 }
 
 fn batches<T: Real>(seed: u64, rounds: usize) {
@@ -251,4 +251,84 @@ fn jacobi_and_clamp_give_the_same_bits_at_every_level() {
     let _alone = alone();
     clamps::<f32>(7);
     clamps::<f64>(8);
+}
+
+/// A matrix with strides of its own: by rows, by columns, with gaps, or backwards.
+fn laid_out<T: Real>(r: &mut Source, rows: usize, cols: usize) -> ndarray::Array2<T> {
+    use ndarray::{Array2, s};
+    match r.below(4) {
+        0 => Array2::from_shape_vec((rows, cols), r.numbers(rows * cols)).unwrap(),
+        1 => Array2::from_shape_vec((cols, rows), r.numbers(rows * cols)).unwrap().reversed_axes(),
+        2 => Array2::from_shape_vec((rows, cols + 3), r.numbers(rows * (cols + 3)))
+            .unwrap()
+            .slice_move(s![.., 1..cols + 1]),
+        _ => Array2::from_shape_vec((rows, cols), r.numbers(rows * cols)).unwrap().slice_move(s![..;-1, ..;-1]),
+    }
+}
+
+fn dense_products<T: Real>(seed: u64, rounds: usize) {
+    let mut r = Source(seed);
+    for round in 0..rounds {
+        let large = round % 20 == 0;
+        let size = |r: &mut Source| if large { 1 + r.below(230) } else { r.below(30) };
+        let (m, n, k) = (size(&mut r), size(&mut r), if large { 200 + r.below(400) } else { r.below(30) });
+        let (a, b, c) = (laid_out::<T>(&mut r, m, k), laid_out::<T>(&mut r, k, n), laid_out::<T>(&mut r, m, n));
+        let (alpha, beta) = (T::of([1.0, -1.0, 0.3][r.below(3)]), T::of([0.0, 1.0, 0.7][r.below(3)]));
+        let mut want = c.clone();
+        for ((i, j), w) in want.indexed_iter_mut() {
+            let start = if beta == T::of(0.0) {
+                beta
+            } else if beta == T::of(1.0) {
+                *w
+            } else {
+                *w * beta
+            };
+            let scaled = |x: T| if alpha == T::of(1.0) { x } else { x * alpha };
+            *w = (0..k).fold(start, |s, x| mul_add(scaled(a[[i, x]]), b[[x, j]], s));
+        }
+        for level in levels() {
+            assert!(set_level(level));
+            let mut got = c.clone();
+            linalg::gemm(alpha, a.view(), b.view(), beta, got.view_mut());
+            let flat = |x: &ndarray::Array2<T>| x.iter().copied().collect::<Vec<_>>();
+            assert_bits(&format!("gemm {m} {n} {k} {level:?}"), &flat(&got), &flat(&want));
+        }
+    }
+}
+
+#[test]
+fn dense_products_are_those_of_the_definition_at_every_level_and_for_all_strides() {
+    let _alone = alone();
+    dense_products::<f32>(9, 150);
+    dense_products::<f64>(10, 150);
+}
+
+fn decompositions<T: Real>(seed: u64) {
+    use ndarray::Array2;
+    let mut r = Source(seed);
+    for n in [1, 2, 3, 5, 8, 15, 22, 40, 64, 97, 130] {
+        let a = Array2::from_shape_vec((n + 7, n), r.numbers::<T>(n * (n + 7))).unwrap();
+        let mut gram = linalg::matmul(a.t(), a.view());
+        gram.diag_mut().mapv_inplace(|x| x + T::of(1.0));
+        let flat = |x: Array2<T>| x.into_raw_vec_and_offset().0;
+        same(&format!("eigh {n}"), || {
+            let e = linalg::eigh(gram.view()).unwrap();
+            [e.values.to_vec(), flat(e.vectors)].concat()
+        });
+        same(&format!("svd {n}"), || {
+            let d = linalg::svd(a.view()).unwrap();
+            [flat(d.u), d.s.to_vec(), flat(d.vt)].concat()
+        });
+        same(&format!("cholesky {n}"), || flat(linalg::cholesky(gram.view()).unwrap()));
+        same(&format!("solve_spd {n}"), || flat(linalg::solve_spd(gram.view(), a.t()).unwrap()));
+        let b = Array2::from_shape_vec((n + 7, 3), r.numbers::<T>((n + 7) * 3)).unwrap();
+        same(&format!("lstsq {n}"), || flat(linalg::lstsq(a.view(), b.view(), T::of(1e-12)).unwrap()));
+    }
+}
+
+#[test]
+fn decompositions_give_the_same_bits_at_every_level() {
+    let _alone = alone();
+    decompositions::<f32>(11);
+    decompositions::<f64>(12);
 }

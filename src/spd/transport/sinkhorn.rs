@@ -124,7 +124,7 @@ pub fn sinkhorn(
     check_problem("sinkhorn", &cost, &a, &b)?;
     let params = params.get();
     let mut scaling = Scaling::new(&a, &b);
-    scaling.kernel(|i, j| (-cost[[i, j]] / params.regularisation).exp());
+    scaling.kernel(|i, j| linalg::math::exp(-cost[[i, j]] / params.regularisation));
     let start = vec![1.0 / a.len() as f64; a.len()];
     scaling.start(&start);
     let mut iterations = 0;
