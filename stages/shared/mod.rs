@@ -8,6 +8,7 @@
 //! | `render` | a figure or a table as files |
 //! | `defaults` | default values of parameters |
 //! | `checks` | checks of parameters |
+//! | `solver` | the parameter that chooses between Adam and the exact solver |
 //! | `device` | where a unit trains: processor or GPU |
 //! | `pool` | the threads of a unit |
 //! | `source` | where data come from, and what of that enters a key |
@@ -24,4 +25,5 @@ pub mod render;
 pub mod results;
 pub mod rows;
 pub mod sessions;
+pub mod solver;
 pub mod source;

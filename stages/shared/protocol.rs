@@ -4,7 +4,8 @@
 //! scripts do. One map is a masked factorisation, and rows that nobody saw stay where they started whatever the solver: there
 //! `exact` gives what Adam gives, at the cost of a factorisation.
 
-use crate::shared::defaults::rate;
+use crate::shared::checks::at_least_one;
+use crate::shared::solver::SolverChoice;
 use anyhow::Result;
 use kraus::completion::{Completion, CompletionParams, Partial, complete, complete_with};
 use kraus::{AdamParams, Gamma, LbfgsParams, Stopping};
@@ -13,73 +14,98 @@ use pipeline::ParamError;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
-/// Which solver.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum How {
-    /// The paper's protocol.
-    #[default]
-    Adam,
-    /// To the optimum, by L-BFGS.
-    Exact,
-}
+/// Epochs of the released scripts.
+pub const EPOCHS: usize = 50;
+/// Blocks in a batch of the released scripts.
+pub const BATCH: usize = 4;
+/// Blocks that the released scripts train on at most.
+pub const BLOCKS: usize = 3500;
 
 /// The model and how it is trained.
 #[derive(Clone, Copy)]
 pub struct Protocol {
+    /// Blocks per side.
     pub p: usize,
+    /// Rows of a block.
     pub q: usize,
+    /// Kraus rank of each layer.
     pub rank: usize,
+    /// Number of layers.
     pub depth: usize,
     /// Size between the layers of depth 2; 0 means half-way between p and q.
     pub hidden: usize,
     /// Gamma's clamp; none when absent.
     pub gamma: Option<f64>,
+    /// Whether predicted blocks are mapped to the range of the observed entries, as the released code does.
     pub rescale: bool,
-    pub solver: How,
+    /// Adam or the exact solver.
+    pub solver: SolverChoice,
+    /// Adam: epochs. Exact: iterations at most.
     pub epochs: usize,
+    /// Adam: blocks in a batch.
     pub batch: usize,
+    /// Adam: learning rate.
     pub rate: f64,
     /// Training blocks at most.
     pub blocks: usize,
 }
 
-/// Numbers of the released scripts.
-pub const EPOCHS: usize = 50;
-pub const BATCH: usize = 4;
-pub const BLOCKS: usize = 3500;
+/// Declares the parameters of a kind that completes: its own fields, then those of [`Protocol`], with one set of names and
+/// defaults. Serde's `flatten` would do the same and lose the name of the field that a message is about.
+macro_rules! completion_params {
+    ($(#[$attribute:meta])* pub struct Params { $($own:tt)* }) => {
+        $(#[$attribute])*
+        #[derive(Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Params {
+            $($own)*
+            /// Size between two layers; 0 means half-way between p and q.
+            #[serde(default)]
+            hidden: usize,
+            /// Gamma's clamp between two layers; none when absent.
+            #[serde(default)]
+            gamma: Option<f64>,
+            /// Map predicted blocks to the range of the observed entries, as the released code does.
+            #[serde(default)]
+            rescale: bool,
+            /// Adam or the exact solver.
+            #[serde(default)]
+            solver: $crate::shared::solver::SolverChoice,
+            /// Adam: epochs. Exact: iterations at most.
+            #[serde(default = "crate::shared::defaults::number::<{ crate::shared::protocol::EPOCHS }>")]
+            epochs: usize,
+            /// Adam: blocks in a batch.
+            #[serde(default = "crate::shared::defaults::number::<{ crate::shared::protocol::BATCH }>")]
+            batch: usize,
+            /// Adam: learning rate.
+            #[serde(default = "crate::shared::defaults::ratio::<1, 1000>")]
+            learning_rate: f64,
+        }
+
+        impl Params {
+            /// The protocol on p x p blocks of q x q, with at most `blocks` training blocks.
+            fn protocol_on(&self, p: usize, q: usize, blocks: usize) -> $crate::shared::protocol::Protocol {
+                let Params { rank, depth, hidden, gamma, rescale, solver, epochs, batch, learning_rate: rate, .. } = *self;
+                $crate::shared::protocol::Protocol {
+                    p, q, rank, depth, hidden, gamma, rescale, solver, epochs, batch, rate, blocks,
+                }
+            }
+        }
+    };
+}
+pub(crate) use completion_params;
 
 impl Protocol {
-    /// The released protocol for one map.
-    pub fn new(p: usize, q: usize, rank: usize) -> Self {
-        let (epochs, batch, rate, blocks) = (EPOCHS, BATCH, rate(), BLOCKS);
-        let (depth, hidden, gamma, rescale, solver) = (1, 0, None, false, How::Adam);
-        Protocol { p, q, rank, depth, hidden, gamma, rescale, solver, epochs, batch, rate, blocks }
-    }
-
-    /// With so many layers, that size between them (0: half-way) and that clamp of Gamma.
-    pub fn layers(self, depth: usize, hidden: usize, gamma: Option<f64>) -> Self {
-        Protocol { depth, hidden, gamma, ..self }
-    }
-
-    /// Trained so.
-    pub fn trained(self, solver: How, epochs: usize, batch: usize, rate: f64) -> Self {
-        Protocol { solver, epochs, batch, rate, ..self }
-    }
-
-    /// Predicted blocks mapped to the range of what is observed of them, or not.
-    pub fn rescaled(self, rescale: bool) -> Self {
-        Protocol { rescale, ..self }
-    }
-
     /// Refuses what cannot be trained, naming the parameter.
     pub fn check(&self) -> Result<(), ParamError> {
-        let counts = [("rank", self.rank), ("depth", self.depth), ("epochs", self.epochs), ("batch", self.batch)];
-        if let Some((name, _)) = counts.into_iter().chain([("blocks_at_most", self.blocks)]).find(|(_, n)| *n == 0) {
-            return Err(ParamError::new(name, "must be at least 1"));
-        }
+        at_least_one([
+            ("rank", self.rank),
+            ("depth", self.depth),
+            ("epochs", self.epochs),
+            ("batch", self.batch),
+            ("blocks_at_most", self.blocks),
+        ])?;
         if !(self.rate > 0.0 && self.rate.is_finite()) {
             return Err(ParamError::new("learning_rate", "is a positive number"));
         }
@@ -108,7 +134,7 @@ impl Protocol {
     pub fn complete(&self, partial: &Partial, seed: u64) -> Result<Completion> {
         let model = self.model(seed);
         let stopping = Stopping::after(self.epochs);
-        if self.solver == How::Exact {
+        if self.solver == SolverChoice::Exact {
             // An L-BFGS iteration sees all blocks, so the epochs bound it; what is missing hardly moves after a few of them.
             let stopping = Stopping { tolerance: 1e-7, ..stopping };
             return Ok(complete(partial, &model, &LbfgsParams { stopping, ..LbfgsParams::default() })?);
@@ -138,11 +164,4 @@ impl Protocol {
         }
         Ok(if count > self.blocks { partial.without(hidden.view())? } else { partial.clone() })
     }
-}
-
-/// The sizes in a name like `20x10`: p blocks of q rows.
-pub fn grid(blocks: &str) -> Option<(usize, usize)> {
-    let (p, q) = blocks.split_once('x')?;
-    let (p, q) = (p.parse().ok()?, q.parse().ok()?);
-    (p > 0 && q > 0).then_some((p, q))
 }

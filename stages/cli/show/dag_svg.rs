@@ -10,7 +10,9 @@ const MARGIN: f64 = 16.0;
 
 /// Draw it.
 pub fn draw(plan: &Plan) -> String {
-    let place = layout(plan);
+    let named = |name: &String| plan.stages.iter().position(|s| s.name == *name);
+    let needs: Vec<Vec<usize>> = plan.stages.iter().map(|s| s.needs.iter().filter_map(named).collect()).collect();
+    let place = layout(&needs);
     let corner = |i: usize| {
         let (column, row) = place[i];
         (MARGIN + column as f64 * (BOX.0 + GAP.0), MARGIN + row * (BOX.1 + GAP.1))
@@ -22,9 +24,9 @@ pub fn draw(plan: &Plan) -> String {
          font-family=\"sans-serif\" font-size=\"13\">\n<title>stages of the pipeline</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    for i in 0..plan.stages.len() {
+    for (i, upstream) in needs.iter().enumerate() {
         let (x1, y1) = (corner(i).0, corner(i).1 + BOX.1 / 2.0);
-        for j in needs(plan, i) {
+        for &j in upstream {
             let (x0, y0) = (corner(j).0 + BOX.0, corner(j).1 + BOX.1 / 2.0);
             let middle = (x0 + x1) / 2.0;
             let _ = writeln!(
@@ -52,33 +54,17 @@ pub fn draw(plan: &Plan) -> String {
     out + "</svg>\n"
 }
 
-fn needs(plan: &Plan, stage: usize) -> impl Iterator<Item = usize> {
-    plan.stages[stage].needs.iter().filter_map(|n| plan.stages.iter().position(|s| s.name == *n))
-}
-
-/// Column (longest way from a source) and row of each stage. Rows follow the mean row of what a stage needs, so that
-/// chains run straight where they can.
-fn layout(plan: &Plan) -> Vec<(usize, f64)> {
-    let mut column = vec![0usize; plan.stages.len()];
-    for i in 0..plan.stages.len() {
-        // `needs` point backwards: the plan lists each stage after the ones it needs.
-        column[i] = needs(plan, i).map(|j| column[j] + 1).max().unwrap_or(0);
-    }
-    let mut row = vec![0.0f64; plan.stages.len()];
-    for c in 0..=column.iter().copied().max().unwrap_or(0) {
-        let mut here: Vec<(f64, usize)> = Vec::new();
-        for i in (0..plan.stages.len()).filter(|&i| column[i] == c) {
-            let rows: Vec<f64> = needs(plan, i).map(|j| row[j]).collect();
-            here.push((rows.iter().sum::<f64>() / rows.len().max(1) as f64, i));
-        }
-        here.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut free = 0.0;
-        for (wish, i) in here {
-            row[i] = wish.max(free);
-            free = row[i] + 1.0;
+/// Column and row of each stage; the stages of a column are centred.
+fn layout(needs: &[Vec<usize>]) -> Vec<(usize, f64)> {
+    let columns = report::figures::layers(needs);
+    let most = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let mut places = vec![(0, 0.0); needs.len()];
+    for (c, column) in columns.iter().enumerate() {
+        for (r, &stage) in column.iter().enumerate() {
+            places[stage] = (c, r as f64 + (most - column.len()) as f64 / 2.0);
         }
     }
-    column.into_iter().zip(row).collect()
+    places
 }
 
 fn escape(text: &str) -> String {

@@ -7,6 +7,8 @@
 //! coordinates is a Kraus map of the same rank in the old ones, so the model is the paper's; what changes is the weight that the square loss
 //! gives to directions of little power, which the classifier's geometry counts as much as the strong ones.
 
+use crate::shared::checks::at_least_one;
+use crate::shared::defaults::{number, ratio};
 use crate::shared::files::{input_with, read_npy, write_npy};
 use crate::shared::rows::{row, write_rows};
 use crate::shared::sessions::sessions;
@@ -32,17 +34,17 @@ pub struct Params {
     /// Number of the random choice of training matrices.
     draw: u64,
     /// Share of session T that is mapped by transport; the paper takes 230 of about 270 to 288.
-    #[serde(default = "share")]
+    #[serde(default = "ratio::<8, 10>")]
     share: f64,
     /// Kraus rank.
-    #[serde(default = "twenty")]
+    #[serde(default = "number::<20>")]
     rank: usize,
     /// Adam: epochs (the paper's 500 iterations are best read so), batch, learning rate.
-    #[serde(default = "epochs")]
+    #[serde(default = "number::<500>")]
     epochs: usize,
-    #[serde(default = "sixteen")]
+    #[serde(default = "number::<16>")]
     batch: usize,
-    #[serde(default = "milli")]
+    #[serde(default = "ratio::<1, 1000>")]
     learning_rate: f64,
     /// Coordinates in which the map is learned.
     #[serde(default)]
@@ -58,22 +60,6 @@ enum Scaling {
     /// C = M^-1/2 with M the Riemannian mean of the inputs, D likewise of the targets: both clouds lie around the identity.
     #[default]
     Whitened,
-}
-
-fn share() -> f64 {
-    0.8
-}
-fn twenty() -> usize {
-    20
-}
-fn epochs() -> usize {
-    500
-}
-fn sixteen() -> usize {
-    16
-}
-fn milli() -> f64 {
-    1e-3
 }
 
 /// One line of the results, accuracies in percent.
@@ -104,11 +90,7 @@ impl Stage for Adapt {
         if !(p.share > 0.0 && p.share < 1.0) {
             return Err(ParamError::new("share", "lies between 0 and 1"));
         }
-        let positive = [("rank", p.rank), ("epochs", p.epochs), ("batch", p.batch)];
-        match positive.into_iter().find(|(_, n)| *n == 0) {
-            Some((name, _)) => Err(ParamError::new(name, "must be at least 1")),
-            None => Ok(()),
-        }
+        at_least_one([("rank", p.rank), ("epochs", p.epochs), ("batch", p.batch)])
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {

@@ -4,6 +4,7 @@
 //! variant of Yair et al. 2019: weights from a kernel density and a group-lasso term on the classes of session T.
 //! Each matrix of T is mapped to the weighted Riemannian mean of the 20 matrices of E with the largest weights in its row.
 
+use crate::shared::defaults::number;
 use crate::shared::files::{write_json, write_npy};
 use crate::shared::sessions::sessions;
 use ndarray::{Array1, Array3, Axis};
@@ -26,10 +27,10 @@ pub struct Params {
     /// `unsupervised` or `labels`.
     variant: Variant,
     /// Sinkhorn iterations.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<1000>")]
     iterations: usize,
     /// Matrices of session E in the mean.
-    #[serde(default = "twenty")]
+    #[serde(default = "number::<20>")]
     neighbours: usize,
 }
 
@@ -38,13 +39,6 @@ pub struct Params {
 enum Variant {
     Unsupervised,
     Labels,
-}
-
-fn thousand() -> usize {
-    1000
-}
-fn twenty() -> usize {
-    20
 }
 
 /// What the plan has to report.

@@ -4,10 +4,12 @@
 //! shares its last map among all blocks, so what a block holds matters, and `by-class`, the published order, tells it the
 //! labels. `shuffled` tells it nothing; `seriated` is computed from the observed kernels alone.
 
-use crate::shared::defaults::{number, rate};
+use crate::shared::checks::sizes;
+use crate::shared::defaults::number;
 use crate::shared::files::{input_with, read_npy, write_json, write_npy};
-use crate::shared::protocol::{BATCH, BLOCKS, EPOCHS, How, Protocol, grid};
+use crate::shared::protocol::{BLOCKS, Protocol, completion_params};
 use crate::shared::rows::{Row, row, write_rows};
+use crate::shared::solver::SolverChoice;
 use anyhow::{Result, anyhow, ensure};
 use baselines::cvkt::Cvkt;
 use baselines::imputation;
@@ -38,46 +40,33 @@ enum Order {
     Seriated,
 }
 
-/// Its parameters.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// Axes of the mask, here to join and to label.
-    level: f64,
-    mask: u64,
-    method: Method,
-    /// `20x10`: 20 blocks of 10 samples per side. 200x1 is trace regression.
-    #[serde(default = "blocks")]
-    blocks: String,
-    #[serde(default = "number::<2>")]
-    depth: usize,
-    #[serde(default = "number::<50>")]
-    rank: usize,
-    #[serde(default)]
-    order: Order,
-    /// Size between two layers; 0 means half-way between p and q.
-    #[serde(default)]
-    hidden: usize,
-    /// Gamma's clamp between two layers; none when absent.
-    #[serde(default)]
-    gamma: Option<f64>,
-    #[serde(default)]
-    rescale: bool,
-    #[serde(default)]
-    solver: How,
-    #[serde(default = "number::<EPOCHS>")]
-    epochs: usize,
-    #[serde(default = "number::<BATCH>")]
-    batch: usize,
-    #[serde(default = "rate")]
-    learning_rate: f64,
-    #[serde(default = "number::<BLOCKS>")]
-    blocks_at_most: usize,
-    /// CVKT: levels to choose from by cross-validation.
-    #[serde(default = "levels")]
-    nystrom: Vec<f64>,
-    #[serde(default = "rank_levels")]
-    rank_levels: Vec<f64>,
+completion_params! {
+    /// Its parameters.
+    pub struct Params {
+        /// Axes of the mask, here to join and to label.
+        level: f64,
+        mask: u64,
+        method: Method,
+        /// `20x10`: 20 blocks of 10 samples per side. 200x1 is trace regression.
+        #[serde(default = "blocks")]
+        blocks: String,
+        /// Number of layers.
+        #[serde(default = "number::<2>")]
+        depth: usize,
+        /// Kraus rank of each layer.
+        #[serde(default = "number::<50>")]
+        rank: usize,
+        #[serde(default)]
+        order: Order,
+        /// Blocks that train at most.
+        #[serde(default = "number::<BLOCKS>")]
+        blocks_at_most: usize,
+        /// CVKT: levels to choose from by cross-validation.
+        #[serde(default = "levels")]
+        nystrom: Vec<f64>,
+        #[serde(default = "rank_levels")]
+        rank_levels: Vec<f64>,
+    }
 }
 
 fn blocks() -> String {
@@ -109,18 +98,13 @@ struct Ptr<'a> {
     rank: usize,
     order: Order,
     sizes: String,
-    solver: How,
+    solver: SolverChoice,
     epochs: usize,
 }
 
 impl Params {
     fn protocol(&self) -> Option<Protocol> {
-        let (p, q) = grid(&self.blocks)?;
-        let protocol = Protocol::new(p, q, self.rank)
-            .layers(self.depth, self.hidden, self.gamma)
-            .trained(self.solver, self.epochs, self.batch, self.learning_rate)
-            .rescaled(self.rescale);
-        Some(Protocol { blocks: self.blocks_at_most, ..protocol })
+        sizes(&self.blocks).map(|(p, q)| self.protocol_on(p, q, self.blocks_at_most))
     }
 
     /// One flat row.

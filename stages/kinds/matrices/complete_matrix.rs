@@ -1,9 +1,10 @@
 //! Kind `complete-matrix`: completes a simulated matrix by one method and measures the error over the missing entries.
 
-use crate::shared::defaults::{number, rate};
+use crate::shared::defaults::number;
 use crate::shared::files::{input_with, read_npy, write_npy};
-use crate::shared::protocol::{BATCH, EPOCHS, How, Protocol};
+use crate::shared::protocol::{BLOCKS, Protocol, completion_params};
 use crate::shared::rows::{row, write_rows};
+use crate::shared::solver::SolverChoice;
 use anyhow::{Result, anyhow};
 use baselines::{Regressor, TensorTrain, TraceRegression, Training};
 use kraus::completion::{Partial, assemble, blocks};
@@ -34,47 +35,32 @@ enum Method {
     Mean,
 }
 
-/// Its parameters.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// Axes of the matrix, here to join and to label.
-    matrix: u64,
-    #[serde(default)]
-    mask: u64,
-    pattern: String,
-    #[serde(default)]
-    level: f64,
-    #[serde(default)]
-    shifted: bool,
-    method: Method,
-    /// Blocks per side and rows of a block.
-    #[serde(default = "number::<7>")]
-    p: usize,
-    #[serde(default = "number::<4>")]
-    q: usize,
-    /// Kraus rank or tensor-train rank.
-    #[serde(default = "number::<30>")]
-    rank: usize,
-    #[serde(default = "number::<1>")]
-    depth: usize,
-    /// Size between two layers; 0 means half-way between p and q.
-    #[serde(default)]
-    hidden: usize,
-    /// Gamma's clamp between two layers; none when absent.
-    #[serde(default)]
-    gamma: Option<f64>,
-    /// Map predicted blocks to the range of the observed entries, as the released code does.
-    #[serde(default)]
-    rescale: bool,
-    #[serde(default)]
-    solver: How,
-    #[serde(default = "number::<EPOCHS>")]
-    epochs: usize,
-    #[serde(default = "number::<BATCH>")]
-    batch: usize,
-    #[serde(default = "rate")]
-    learning_rate: f64,
+completion_params! {
+    /// Its parameters.
+    pub struct Params {
+        /// Axes of the matrix, here to join and to label.
+        matrix: u64,
+        #[serde(default)]
+        mask: u64,
+        pattern: String,
+        #[serde(default)]
+        level: f64,
+        #[serde(default)]
+        shifted: bool,
+        method: Method,
+        /// Blocks per side.
+        #[serde(default = "number::<7>")]
+        p: usize,
+        /// Rows of a block.
+        #[serde(default = "number::<4>")]
+        q: usize,
+        /// Kraus rank or tensor-train rank.
+        #[serde(default = "number::<30>")]
+        rank: usize,
+        /// Number of layers.
+        #[serde(default = "number::<1>")]
+        depth: usize,
+    }
 }
 
 /// One line of the results.
@@ -88,7 +74,7 @@ struct Line<'a> {
     shifted: bool,
     rank: usize,
     depth: usize,
-    solver: How,
+    solver: SolverChoice,
     rescale: bool,
     epochs: usize,
     /// Mean squared error over the missing entries.
@@ -102,10 +88,7 @@ struct Line<'a> {
 impl Params {
     fn protocol(&self) -> Protocol {
         let (p, q) = if self.method == Method::TraceKraus { (self.p * self.q, 1) } else { (self.p, self.q) };
-        Protocol::new(p, q, self.rank)
-            .layers(self.depth, self.hidden, self.gamma)
-            .trained(self.solver, self.epochs, self.batch, self.learning_rate)
-            .rescaled(self.rescale)
+        self.protocol_on(p, q, BLOCKS)
     }
 }
 

@@ -4,7 +4,7 @@
 //! generator marks missing entries by zero and therefore shifts a matrix with negative entries by -2 min(M); here the mask is
 //! an array of its own, and the shift is an option to compare with the paper's scale.
 
-use crate::shared::defaults::number;
+use crate::shared::defaults::{number, ratio};
 use crate::shared::files::write_npy;
 use kraus::KrausMap;
 use kraus::simulate::Recipe;
@@ -43,7 +43,7 @@ pub struct Params {
     mask: u64,
     pattern: Pattern,
     /// Share of blocks or entries that is missing; `diagonal` ignores it.
-    #[serde(default = "level")]
+    #[serde(default = "ratio::<3, 10>")]
     level: f64,
     /// Shift a matrix with negative entries as the released generator does.
     #[serde(default)]
@@ -57,10 +57,6 @@ pub struct Params {
     /// Kraus rank of the map, which is the rank of the matrix; 0 means full.
     #[serde(default)]
     true_rank: usize,
-}
-
-fn level() -> f64 {
-    0.3
 }
 
 impl Stage for SimulateMatrices {

@@ -3,8 +3,11 @@
 //! The grid is chosen on the validation set, never on the test set; the paper reports the best rank without saying on
 //! which data it was chosen.
 
+use crate::shared::checks::at_least_one;
+use crate::shared::defaults::{number, ratio};
 use crate::shared::files::{input_with, read_json};
 use crate::shared::rows::{Row, row, write_rows};
+use crate::shared::solver::SolverChoice;
 use anyhow::Result;
 use baselines::{
     Fitted, Hopls, Multivariate, Optimiser, RankPath, Regressor, TensorTrain, TraceRegression, Training, Tucker,
@@ -30,17 +33,6 @@ enum Model {
     Tucker,
 }
 
-/// How the two networks are trained; the other models have one way each.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "lowercase")]
-enum How {
-    /// Adam on minibatches, the last weights.
-    #[default]
-    Adam,
-    /// L-BFGS on all samples, to the optimum of the model.
-    Exact,
-}
-
 /// Its parameters.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,43 +48,31 @@ pub struct Params {
     /// Ranks to choose from, for the models that have one: reduced rank, latent vectors of HOPLS, tensor ranks.
     #[serde(default = "ranks")]
     ranks: Vec<usize>,
-    /// How the networks are trained.
+    /// How the two networks are trained; the other models have one way each.
     #[serde(default)]
-    solver: How,
+    solver: SolverChoice,
     /// Adam: samples that a network sees in training: epochs are this many over l, so that small sets get more of them.
-    #[serde(default = "visits")]
+    #[serde(default = "number::<100_000>")]
     visits: usize,
     /// Adam: samples per step.
-    #[serde(default = "sixteen")]
+    #[serde(default = "number::<16>")]
     batch: usize,
     /// Exact: iterations of L-BFGS at most.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<1000>")]
     iterations: usize,
     /// KKT residual at which trace regression stops, relative to the gradient at zero.
-    #[serde(default = "tolerance")]
+    #[serde(default = "ratio::<1, 100_000_000>")]
     tolerance: f64,
     /// Validation samples, never more than training samples.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<1000>")]
     validation: usize,
     /// Test samples.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<1000>")]
     test: usize,
 }
 
 fn ranks() -> Vec<usize> {
     vec![1, 2, 5, 10, 20, 50, 100]
-}
-fn visits() -> usize {
-    100_000
-}
-fn sixteen() -> usize {
-    16
-}
-fn tolerance() -> f64 {
-    1e-8
-}
-fn thousand() -> usize {
-    1000
 }
 
 /// One line of the results: one rank of the grid.
@@ -128,11 +108,14 @@ impl Stage for Baselines {
         if !(p.tolerance > 0.0 && p.tolerance < 1.0) {
             return Err(ParamError::new("tolerance", "lies between 0 and 1"));
         }
-        let positive = [("l", p.l), ("visits", p.visits), ("batch", p.batch), ("iterations", p.iterations)];
-        match positive.into_iter().chain([("validation", p.validation), ("test", p.test)]).find(|(_, n)| *n == 0) {
-            Some((name, _)) => Err(ParamError::new(name, "must be at least 1")),
-            None => Ok(()),
-        }
+        at_least_one([
+            ("l", p.l),
+            ("visits", p.visits),
+            ("batch", p.batch),
+            ("iterations", p.iterations),
+            ("validation", p.validation),
+            ("test", p.test),
+        ])
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
@@ -147,8 +130,8 @@ impl Stage for Baselines {
             rows.push(row(&Line {
                 model: p.model,
                 solver: match (p.model, p.solver) {
-                    (Model::TensorTrain | Model::Tucker, How::Adam) => "adam",
-                    (Model::TensorTrain | Model::Tucker, How::Exact) => "exact",
+                    (Model::TensorTrain | Model::Tucker, SolverChoice::Adam) => "adam",
+                    (Model::TensorTrain | Model::Tucker, SolverChoice::Exact) => "exact",
                     _ => "",
                 },
                 map: &p.map,
@@ -181,8 +164,8 @@ fn note(fitted: &Fitted) -> String {
 fn fit(p: &Params, recipe: &Recipe, train: &Samples<f64>, ctx: &Context) -> Result<Vec<(usize, Fitted)>> {
     let (x, y): (&Array3<f64>, &Array3<f64>) = (&train.x, &train.y);
     let optimiser = match p.solver {
-        How::Adam => Optimiser::Adam,
-        How::Exact => Optimiser::Lbfgs { iterations: p.iterations },
+        SolverChoice::Adam => Optimiser::Adam,
+        SolverChoice::Exact => Optimiser::Lbfgs { iterations: p.iterations },
     };
     let (epochs, batch, seed) = (p.visits.div_ceil(p.l), p.batch, ctx.seed());
     let training = Training { optimiser, epochs, batch, seed, ..Training::default() };

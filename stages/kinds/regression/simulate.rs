@@ -1,6 +1,7 @@
 //! Kind `simulate`: a regression task of the paper. Writes what determines it, not the samples: they follow from the recipe,
 //! sample by sample, so that ten thousand 100 x 100 matrices cost no disk and any unit can make the ones it needs.
 
+use crate::shared::checks::sizes;
 use crate::shared::files::{write_json, write_npy};
 use kraus::simulate::Recipe;
 use pipeline::{Context, ParamError, Stage, StageResult};
@@ -26,13 +27,6 @@ pub struct Params {
     /// Seed of all datasets.
     #[serde(default)]
     seed: u64,
-}
-
-/// The sizes in a name like `20x10`.
-fn sizes(map: &str) -> Option<(usize, usize)> {
-    let (p, q) = map.split_once('x')?;
-    let (p, q) = (p.parse().ok()?, q.parse().ok()?);
-    (p > 0 && q > 0).then_some((p, q))
 }
 
 impl Stage for Simulate {

@@ -5,9 +5,12 @@
 
 mod exact;
 
+use crate::shared::checks::at_least_one;
+use crate::shared::defaults::{number, ratio};
 use crate::shared::device;
 use crate::shared::files::{input_with, read_json};
 use crate::shared::rows::{row, write_rows};
+use crate::shared::solver::SolverChoice;
 use anyhow::{Context as _, Result};
 use kraus::backend::{Job, Trial};
 use kraus::simulate::{Recipe, Samples, Split};
@@ -18,16 +21,6 @@ use std::collections::BTreeMap;
 
 /// The kind.
 pub struct Train;
-
-/// How to fit.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum How {
-    /// The paper's protocol.
-    Adam,
-    /// To the optimum.
-    Exact,
-}
 
 /// One rank or several.
 #[derive(Serialize, Deserialize, Clone)]
@@ -61,18 +54,18 @@ pub struct Params {
     l: usize,
     /// Kraus rank of the model; a list fits several in one unit, which shares the moments of a large sample.
     rank: Ranks,
-    solver: How,
+    solver: SolverChoice,
     /// Adam: epochs. The paper says 100, its scripts run 200.
-    #[serde(default = "hundred")]
+    #[serde(default = "number::<100>")]
     epochs: usize,
     /// Adam: samples per step.
-    #[serde(default = "sixteen")]
+    #[serde(default = "number::<16>")]
     batch: usize,
     /// Adam: learning rate.
-    #[serde(default = "milli")]
+    #[serde(default = "ratio::<1, 1000>")]
     learning_rate: f64,
     /// Exact: iterations of L-BFGS at most.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<1000>")]
     iterations: usize,
     /// Exact: L-BFGS also ends when an iteration gains less than this share of the loss; 0 goes on to rounding.
     #[serde(default)]
@@ -85,24 +78,11 @@ pub struct Params {
     #[serde(default)]
     coarse: usize,
     /// Validation samples, to choose the rank and the best epoch; never more than training samples.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<1000>")]
     validation: usize,
     /// Test samples.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<1000>")]
     test: usize,
-}
-
-fn hundred() -> usize {
-    100
-}
-fn sixteen() -> usize {
-    16
-}
-fn thousand() -> usize {
-    1000
-}
-fn milli() -> f64 {
-    1e-3
 }
 
 /// One line of the results.
@@ -135,18 +115,15 @@ impl Stage for Train {
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
-        let positive = [
+        at_least_one([
             ("l", p.l),
             ("rank", p.rank.list().into_iter().min().unwrap_or(0)),
             ("epochs", p.epochs),
             ("batch", p.batch),
             ("iterations", p.iterations),
-        ];
-        if let Some((name, _)) =
-            positive.into_iter().chain([("validation", p.validation), ("test", p.test)]).find(|(_, n)| *n == 0)
-        {
-            return Err(ParamError::new(name, "must be at least 1"));
-        }
+            ("validation", p.validation),
+            ("test", p.test),
+        ])?;
         if !(0.0..1.0).contains(&p.tolerance) {
             return Err(ParamError::new("tolerance", "lies between 0 and 1"));
         }
@@ -154,7 +131,7 @@ impl Stage for Train {
     }
 
     fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
-        Ok(if p.solver == How::Adam { device::externals(env) } else { BTreeMap::new() })
+        Ok(if p.solver == SolverChoice::Adam { device::externals(env) } else { BTreeMap::new() })
     }
 
     fn run(&self, params: &Params, ctx: &Context) -> StageResult {
@@ -162,8 +139,8 @@ impl Stage for Train {
         let judge = Judge::new(params, &recipe)?;
         let mut lines = Vec::new();
         match params.solver {
-            How::Adam => lines = adam(&judge, ctx)?,
-            How::Exact => exact::fit(&judge, ctx, &mut lines)?,
+            SolverChoice::Adam => lines = adam(&judge, ctx)?,
+            SolverChoice::Exact => exact::fit(&judge, ctx, &mut lines)?,
         }
         Ok(write_rows(ctx, &lines.iter().map(row).collect::<Result<Vec<_>>>()?)?)
     }
