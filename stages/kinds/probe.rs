@@ -1,7 +1,7 @@
 //! The engine's self-test kind: writes bytes that follow from its parameters and inputs, and misbehaves on request.
 //!
-//! No experiment uses it; the end-to-end tests do. A unit that can sleep, fail a few times, ask for memory and leave a trace of
-//! each run outside the store is all one needs to see an engine keep its promises.
+//! No experiment uses it; the end-to-end tests do. A unit can sleep, fail a few times, ask for memory and leave a trace of each run
+//! outside the store, so that tests see whether the engine keeps its promises.
 
 use pipeline::{Context, Stage, StageResult};
 use rayon::prelude::*;

@@ -10,7 +10,7 @@ use kraus::{Flow, Progress};
 use pipeline::{Context, Environment};
 use std::collections::BTreeMap;
 
-/// What was asked for, and whether TF32 will do.
+/// The backend that the user asked for, and whether TF32 is allowed.
 pub fn choice(env: &Environment) -> (Choice, bool) {
     match env.backend.as_str() {
         "cpu" => (Choice::Cpu, false),
@@ -21,7 +21,7 @@ pub fn choice(env: &Environment) -> (Choice, bool) {
     }
 }
 
-/// The externals of a unit that trains by Adam.
+/// The externals of a unit that trains by Adam: the backend, if it is a GPU.
 pub fn externals(env: &Environment) -> BTreeMap<String, String> {
     let (choice, tf32) = choice(env);
     let name = if tf32 { "cuda, tf32" } else { "cuda" };
@@ -29,7 +29,7 @@ pub fn externals(env: &Environment) -> BTreeMap<String, String> {
     gpu.then(|| ("backend".to_string(), name.to_string())).into_iter().collect()
 }
 
-/// Trains a job where it was asked for; says so if that was not possible.
+/// Trains a job on the chosen backend. A fall back to the processor is written to the unit's log.
 pub fn train<T: Trainable>(
     ctx: &Context,
     job: Job<'_, T>,

@@ -1,7 +1,7 @@
-//! A unit uses the threads it was given and no more: each runs in a pool of its own.
+//! Runs each unit in a thread pool of its own, with the threads that the engine gave it.
 //!
-//! The libraries split their work over whatever rayon pool they are called from. In the global pool two units at once would share
-//! the cores thread by thread and wait for each other; in pools of their size they do not meet. Results are the same bits either way.
+//! The libraries split their work over whatever rayon pool they are called from. In the global pool two units
+//! at once would wait for each other's tasks; in pools of their own they do not. The results have the same bits either way.
 
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The paper's protocol of completion, shared by the stages that complete: minibatches of blocks by Adam, or the exact solver.
 //!
 //! Adam runs 50 epochs of batches of 4 blocks at rate 1e-3 from a Glorot start, on at most 3500 blocks, as the released
-//! scripts do. One map is a masked factorisation, and rows that nobody saw stay where they started whatever the solver: there
-//! `exact` gives what Adam gives, at the cost of a factorisation.
+//! scripts do. One map is a masked factorisation: rows without any observed entry stay at their start, whichever solver
+//! is used. There `exact` gives what Adam gives, at the cost of a factorisation.
 
 use crate::shared::checks::at_least_one;
 use crate::shared::solver::SolverChoice;
@@ -135,7 +135,8 @@ impl Protocol {
         let model = self.model(seed);
         let stopping = Stopping::after(self.epochs);
         if self.solver == SolverChoice::Exact {
-            // An L-BFGS iteration sees all blocks, so the epochs bound it; what is missing hardly moves after a few of them.
+            // An L-BFGS iteration sees all blocks, as an epoch does, so the epochs bound the iterations. The missing entries hardly
+            // change after a few of them.
             let stopping = Stopping { tolerance: 1e-7, ..stopping };
             return Ok(complete(partial, &model, &LbfgsParams { stopping, ..LbfgsParams::default() })?);
         }

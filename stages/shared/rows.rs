@@ -1,5 +1,5 @@
-//! Result rows: flat JSON objects, one per fit, in the artefact `rows.json`. Stages that evaluate write them, `evaluate`
-//! gathers them. Times are not in them (the same inputs must give the same bytes); they are in the unit's record.
+//! Result rows: flat JSON objects, one per fit, in the artefact `rows.json`. Stages that fit write them, `*-results` stages
+//! gather them. They hold no times, because the same inputs must give the same bytes; times are in the unit's record.
 
 use crate::shared::files::{inputs_with, read_json, write_json};
 use anyhow::Result;

@@ -19,7 +19,7 @@ pub struct Trials {
 
 /// Sessions `T` and `E` of one subject.
 ///
-/// Both must be of one kind: transport from a real day to a simulated one means nothing.
+/// Both must be real or both simulated: transport between a real session and a simulated one means nothing.
 pub fn sessions(ctx: &Context) -> Result<(Trials, Trials)> {
     let (first, second) = (session(ctx, "T")?, session(ctx, "E")?);
     if first.provenance.kind != second.provenance.kind {

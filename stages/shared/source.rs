@@ -55,8 +55,8 @@ pub fn record(ctx: &Context, provenance: &Provenance) -> Result<()> {
     write_json(&path, &Provenance { trust: String::new(), tried: Vec::new(), ..provenance.clone() })
 }
 
-/// What of the world outside a data stage depends on: the folder given by the user (names, sizes and times of its files) and
-/// the downloads in the cache, and whether stand-ins are allowed. Cheap: nothing is read.
+/// What a data stage depends on outside the pipeline: the files in the user's folder and in the download cache (their names, sizes
+/// and times), and whether stand-ins are allowed. No file is read, so this is cheap.
 pub fn externals(env: &Environment, relevant: impl Fn(&str) -> bool) -> Result<BTreeMap<String, String>> {
     // Any archive in the user's folder may hold the files; downloads have known names.
     let given = |name: &str| relevant(name) || name.to_lowercase().ends_with(".zip");
@@ -85,10 +85,10 @@ fn listing(at: &Path, relevant: &dyn Fn(&str) -> bool) -> Result<String> {
     Ok(blake3::hash(lines.join("\n").as_bytes()).to_hex()[..16].to_string())
 }
 
-/// As deep as `datasets::archive::Files` looks for data.
+/// How deep folders are searched: as deep as `datasets::archive::Files` looks for data.
 const DEEPEST: usize = 4;
 
-/// `name` is the folder's path from the top: where the whole of it lies must not matter.
+/// `name` is the path from the top folder. The place of the top folder does not enter the digest.
 fn below(
     folder: &Path,
     name: &Path,

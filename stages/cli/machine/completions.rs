@@ -17,7 +17,7 @@ pub struct Args {
 
 /// Run the command.
 pub fn run(args: &Args) -> anyhow::Result<u8> {
-    // Into memory first: a closed pipe must not end in a panic of the generator.
+    // The generator panics when it writes to a closed pipe, so it writes into memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::cli::Cli::command(), "repro", &mut script);
     crate::cli::output(&String::from_utf8_lossy(&script));

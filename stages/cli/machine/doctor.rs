@@ -101,7 +101,7 @@ fn cores() -> Check {
     }
 }
 
-/// Two gigabytes carry the default profile.
+/// The default profile runs in two gigabytes.
 const ENOUGH: u64 = 2 << 30;
 
 fn memory() -> Check {
@@ -139,7 +139,7 @@ fn place(folder: Option<&Path>) -> Vec<Check> {
     out
 }
 
-/// What training itself would find: it asks the same probe.
+/// Asks the probe that training asks, so that both say the same of the GPU.
 fn cuda() -> Check {
     match kraus::backend::probe() {
         Ok(gpu) => {
@@ -150,7 +150,7 @@ fn cuda() -> Check {
     }
 }
 
-/// The same cases as the tests on a driver that is none, on the real one.
+/// Runs on the real driver the cases that the tests run on a stand-in for it.
 fn gpu_selftest() -> anyhow::Result<u8> {
     output(&format!("{}\n", program().detail));
     match kraus::backend::selftest(&mut |line| output(&format!("{line}\n"))) {
@@ -181,7 +181,7 @@ fn data(surroundings: &Surroundings) -> Vec<Check> {
             }
         }
     };
-    // All at once: a name server that does not answer takes seconds to give up.
+    // All hosts are looked up at once, because a name server that does not answer takes seconds to give up.
     std::thread::scope(|scope| {
         let asked: Vec<_> = hosts.iter().map(|host| scope.spawn(|| ask(host))).collect();
         out.extend(asked.into_iter().filter_map(|a| a.join().ok()));
@@ -194,7 +194,7 @@ fn host(address: &str) -> Option<String> {
     address.split("://").nth(1)?.split('/').next().map(str::to_string)
 }
 
-/// Figures use the font inside the program: measure a word with it.
+/// Measures a word with the font that is built into the program, as figures do.
 fn fonts() -> Check {
     let width = report::font::width("repro", 10.0, report::font::Weight::Regular);
     let state = if width > 0.0 { State::Ok } else { State::Broken };

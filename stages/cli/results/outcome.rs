@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct Rendered {
     /// The stage that rendered it.
     pub stage: String,
-    /// What is known of it.
+    /// Its title, caption and data source.
     pub card: Card,
     /// Its files by ending.
     files: Vec<(String, PathBuf)>,
@@ -25,7 +25,7 @@ impl Rendered {
     }
 }
 
-/// What is there, and which stages are not fresh.
+/// The artefacts of fresh stages, and the names of the others.
 pub struct Outcome {
     /// Figures and tables, in the order of pipeline.yaml.
     pub rendered: Vec<Rendered>,

@@ -1,4 +1,4 @@
-//! `repro report`: everything that was rendered, judged and measured, on one page.
+//! `repro report`: all figures, tables, verdicts and measurements on one page.
 
 use super::outcome::{Outcome, read_outcome};
 use super::{story, summary};

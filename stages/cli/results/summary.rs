@@ -1,5 +1,5 @@
-//! The report's summary: sentences written from the measured numbers. None is printed whose numbers are missing, and each
-//! says what came out, whichever way it came out.
+//! The report's summary: sentences written from the measured numbers. A sentence whose numbers are missing is left out; the
+//! others state the result, whether it agrees with the paper or not.
 
 use ::report::Source;
 use ::report::claims::Metrics;
@@ -19,7 +19,7 @@ fn show(v: f64) -> String {
     mean_sd(v, None)
 }
 
-/// How many times `large` is `small`, with no more digits than anybody reads.
+/// The quotient `large / small` in words, with few digits.
 fn times(large: f64, small: f64) -> String {
     match large / small {
         f if f >= 1e5 => mean_sd(f, None) + " times",

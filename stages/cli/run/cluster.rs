@@ -38,7 +38,7 @@ pub struct ExecArgs {
     chunk: usize,
 }
 
-/// What must be equal on all nodes, beside the pipeline.
+/// The program's version: driver and nodes must agree on it as on the pipeline.
 fn program() -> String {
     format!("repro {} built by {}", env!("CARGO_PKG_VERSION"), env!("REPRO_RUSTC"))
 }
@@ -105,7 +105,7 @@ fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instan
     run::execute_with(engine, options, begun, |options, events| slurm::drive(engine, folder, program, options, events))
 }
 
-/// Starts `repro attach` with nobody to talk to but a file.
+/// Starts `repro attach` in the background; it writes its messages to a file.
 fn background(dir: Option<&Path>, folder: &RunFolder) -> anyhow::Result<u8> {
     let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.path().join("driver.log"))?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -113,7 +113,7 @@ fn background(dir: Option<&Path>, folder: &RunFolder) -> anyhow::Result<u8> {
     // A process group of its own: Ctrl-C and the end of the terminal do not reach it.
     command.process_group(0).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     let mut child = command.spawn()?;
-    // Until it drives the run, so that `repro attach` right after this follows it.
+    // Wait until it drives the run, so that a `repro attach` right after this follows it.
     let start = Instant::now();
     let begun = |child: &mut std::process::Child| folder.driven() || !matches!(child.try_wait(), Ok(None));
     while !begun(&mut child) && start.elapsed() < Duration::from_secs(30) {
@@ -155,7 +155,7 @@ fn follow(folder: &RunFolder) -> anyhow::Result<u8> {
         if last {
             return Ok(folder.ended().unwrap_or(signals::INTERRUPTED));
         }
-        // One more look after its end, for its last words.
+        // Read once more after its end: its last lines may have come since.
         last = !folder.driven();
         std::thread::sleep(Duration::from_millis(if last { 50 } else { 500 }));
     }
@@ -173,7 +173,7 @@ pub fn cancel(args: &CancelArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
     while folder.driven() && start.elapsed() < Duration::from_secs(30) {
         std::thread::sleep(Duration::from_millis(100));
     }
-    // Also without a driver, or with one that hangs.
+    // Also when there is no driver or when it hangs.
     commands::scancel(&commands::job_names(&folder))?;
     folder.end(signals::INTERRUPTED);
     output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes\n", folder.id));

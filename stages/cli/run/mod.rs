@@ -127,12 +127,12 @@ fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Res
     Ok(0)
 }
 
-/// Run with progress and Ctrl-C, print the summary; the exit code. `start` is when the user began to wait.
+/// Runs with a progress display and Ctrl-C handling, prints the summary and returns the exit code. Times count from `start`.
 pub fn execute(engine: &Engine, options: RunOptions, start: Instant) -> anyhow::Result<u8> {
     execute_with(engine, options, start, |options, events| engine.run(options, events))
 }
 
-/// The same with another way to run.
+/// The same, with `run` in place of the local executor.
 pub fn execute_with(
     engine: &Engine,
     mut options: RunOptions,

@@ -1,4 +1,4 @@
-//! How far a run is. On a terminal: one bar per running stage and a line of current units. Elsewhere: a plain line
+//! Shows the progress of a run. On a terminal: one bar per running stage and a line of current units. Elsewhere: a plain line
 //! every few seconds at most, so that a log file stays readable.
 
 use super::remaining::Remaining;
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 /// Time between plain lines.
 const QUIET: Duration = Duration::from_secs(3);
-/// Time between looks at the clock and at Ctrl-C.
+/// How often the display is refreshed and Ctrl-C is looked for.
 const TICK: Duration = Duration::from_millis(100);
 /// How long units in flight may take to end after Ctrl-C.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many current units are named.
+/// How many of the running units a line names.
 const NAMED: usize = 3;
 
 /// Shows the events of one run. Events come from the engine; a second thread calls [`Display::watch`], so that the
@@ -33,9 +33,11 @@ struct State<'a> {
     paint: Paint,
     start: Instant,
     last_line: Instant,
-    /// Units to do and done, in all and by stage.
+    /// Units to do in this run.
     todo: usize,
+    /// Units of this run that ended.
     done: usize,
+    /// Units to do, by stage.
     stage_todo: Vec<usize>,
     remaining: Remaining,
     running: BTreeMap<usize, String>,
@@ -43,7 +45,7 @@ struct State<'a> {
     ended: bool,
 }
 
-/// The terminal's part.
+/// The bars on a terminal.
 struct Bars {
     area: MultiProgress,
     stages: BTreeMap<usize, ProgressBar>,
@@ -77,7 +79,7 @@ impl<'a> Display<'a> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<'a>> {
-        // A poisoned display still displays.
+        // After a panic elsewhere the display goes on: it holds nothing that a panic could leave half-changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,11 +118,12 @@ impl<'a> Display<'a> {
             match stopped {
                 None if self.stop.load(Ordering::Relaxed) => {
                     stopped = Some(Instant::now());
-                    state.say("stopping: units in flight are asked to end; Ctrl-C again leaves at once");
+                    state.print_line("stopping: units in flight are asked to end; Ctrl-C again leaves at once");
                 }
                 Some(since) if since.elapsed() > PATIENCE => {
-                    state
-                        .say("units in flight do not stop: leaving them; finished units are kept, run again to resume");
+                    state.print_line(
+                        "units in flight do not stop: leaving them; finished units are kept, run again to resume",
+                    );
                     std::process::exit(i32::from(crate::cli::signals::INTERRUPTED));
                 }
                 _ => state.refresh(),
@@ -152,26 +155,26 @@ impl State<'_> {
             Event::Finished { unit, wall, .. } => self.ended(*unit, Some(*wall)),
             Event::Spared { unit } => self.ended(*unit, None),
             Event::Failed { unit, error } => {
-                self.say(&format!("{} `{}`: {}", self.paint.red("failed"), self.id(*unit), first_line(error)));
+                self.print_line(&format!("{} `{}`: {}", self.paint.red("failed"), self.id(*unit), first_line(error)));
                 self.ended(*unit, None);
             }
             Event::Blocked { unit, .. } => self.ended(*unit, None),
             Event::Retrying { unit, error, attempt } => {
                 let id = self.id(*unit);
-                self.say(&format!("attempt {attempt} of `{id}` failed, trying again: {}", first_line(error)));
+                self.print_line(&format!("attempt {attempt} of `{id}` failed, trying again: {}", first_line(error)));
             }
             Event::Waiting { unit, holder } => {
-                self.say(&format!("waiting for {holder} to finish `{}`", self.id(*unit)))
+                self.print_line(&format!("waiting for {holder} to finish `{}`", self.id(*unit)))
             }
             Event::Nondeterministic { unit, artefact } => {
                 let what = self.paint.yellow("warning:");
-                self.say(&format!(
+                self.print_line(&format!(
                     "{what} `{}` wrote other bytes in `{artefact}` than before with the same key",
                     self.id(*unit)
                 ));
             }
             Event::Published { .. } => {}
-            Event::Note(text) => self.say(text),
+            Event::Note(text) => self.print_line(text),
         }
         if self.bars.is_none() {
             self.refresh();
@@ -182,8 +185,8 @@ impl State<'_> {
         &self.plan.units[unit].id
     }
 
-    /// A line that stays.
-    fn say(&self, line: &str) {
+    /// Prints a line above the bars, where it stays.
+    fn print_line(&self, line: &str) {
         match &self.bars {
             Some(bars) => {
                 let _ = bars.area.println(line);

@@ -1,4 +1,4 @@
-//! `repro why`: the reasons, field by field.
+//! `repro why`: why units must run, field by field.
 
 use crate::cli::options::View;
 use crate::cli::project::Project;
@@ -42,7 +42,7 @@ fn text(units: &[Why]) -> String {
     }
     let fresh = units.iter().filter(|u| u.fresh).count();
     let mut out = String::new();
-    // Units with the same reasons are told once, in the order of the first of each.
+    // Units with the same reasons share a paragraph; paragraphs keep the order of their first units.
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for unit in units.iter().filter(|u| !u.fresh) {
         let reasons = reasons(unit);

@@ -1,4 +1,4 @@
-//! `repro verify`: do the stored bytes still say what they said?
+//! `repro verify`: hashes stored artefacts again and compares them with the record.
 
 use crate::cli::options::View;
 use crate::cli::project::Project;
@@ -50,7 +50,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
 fn verify(engine: &Engine, args: &Args) -> anyhow::Result<Verified> {
     let mut found = engine.verify(&args.targets)?;
     if let Some(count) = args.rerun {
-        // Which units are tried again is no result: the clock may choose them.
+        // The choice of units is not a result, so the clock may make it.
         let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
         let again = engine.verify_rerun(&args.targets, count, args.random.unwrap_or_else(now))?;
         found.rerun = again.rerun;

@@ -4,8 +4,8 @@
 //! mapped by transport and on the rest mapped by a partial trace regression learned from that share. Tested on session E.
 //!
 //! The fit sees the matrices in other coordinates: C X C and D Y D with symmetric C and D ([`Scaling`]). A Kraus map in these
-//! coordinates is a Kraus map of the same rank in the old ones, so the model is the paper's; what changes is the weight that the square loss
-//! gives to directions of little power, which the classifier's geometry counts as much as the strong ones.
+//! coordinates is a Kraus map of the same rank in the old ones, so the model is the paper's; only the weight changes
+//! that the square loss gives to directions of little power. The classifier's geometry counts them as much as the strong ones.
 
 use crate::shared::checks::at_least_one;
 use crate::shared::defaults::{number, ratio};

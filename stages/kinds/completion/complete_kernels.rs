@@ -1,8 +1,8 @@
 //! Kind `complete-kernels`: the six kernels with missing samples, completed by one method, and the error of each view.
 //!
-//! Only missing entries are replaced. The order of the samples is a parameter of partial trace regression: a deeper stack
-//! shares its last map among all blocks, so what a block holds matters, and `by-class`, the published order, tells it the
-//! labels. `shuffled` tells it nothing; `seriated` is computed from the observed kernels alone.
+//! Only missing entries are replaced. The order of the samples is a parameter of partial trace regression: a stack of two maps
+//! shares its last map among all blocks, so it matters which samples a block holds. `by-class`, the published order, gives the
+//! labels away; `shuffled` does not; `seriated` is computed from the observed kernels alone.
 
 use crate::shared::checks::sizes;
 use crate::shared::defaults::number;
@@ -79,7 +79,7 @@ fn rank_levels() -> Vec<f64> {
     Cvkt::default().rank
 }
 
-/// What was done, for rows here and in `classify`.
+/// The fields that describe a completion, for rows here and in `classify`.
 #[derive(Serialize)]
 struct About<'a> {
     method: Method,

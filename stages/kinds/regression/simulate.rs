@@ -1,5 +1,5 @@
-//! Kind `simulate`: a regression task of the paper. Writes what determines it, not the samples: they follow from the recipe,
-//! sample by sample, so that ten thousand 100 x 100 matrices cost no disk and any unit can make the ones it needs.
+//! Kind `simulate`: a regression task of the paper. It writes the true map and a recipe, not the samples: each sample follows
+//! from the recipe and its number, so ten thousand 100 x 100 matrices cost no disk and a unit makes only those it needs.
 
 use crate::shared::checks::sizes;
 use crate::shared::files::{write_json, write_npy};

@@ -16,20 +16,20 @@ use linalg::Real;
 use ndarray::{Array3, s};
 use pipeline::Context;
 
-/// Below this share of E[Y^2] the square error on samples is rounding.
+/// Below this share of E[Y^2] the square error on samples is rounding error.
 const EXACT: f64 = 1e-20;
 
 /// Through the moments, or in f32, the square error cannot be resolved below about this share of E[Y^2].
 const RESOLVED: f64 = 1e-12;
 
-/// A closed form that misses by more than this share of E[Y^2] is no good start.
+/// A closed form whose square error is above this share of E[Y^2] is a bad start.
 const MISSED: f64 = 1e-3;
 
-/// Samples that a closed form is tried on.
+/// Number of samples that a closed form is tried on first.
 const FEW: usize = 32;
 
-/// Samples made at a time while the moments are summed: bounds the memory, whatever l is, and is small enough for memory to
-/// be used again instead of cleared by the system each time.
+/// Samples made at a time while the moments are summed. This bounds the memory for any l, and blocks this small reuse memory
+/// that the system would otherwise clear each time.
 const BLOCK: usize = 128;
 
 /// The optimum of each rank.
@@ -78,7 +78,7 @@ fn padded(model: &Stack<f64>, rank: usize) -> Result<Stack<f64>> {
     Ok(Stack::from(KrausMap::new(more)?))
 }
 
-/// The map, its loss, the iterations that led to it, and the way.
+/// The map, its loss, the number of iterations, and a note on how it was found.
 type Found<T> = (Stack<T>, f64, usize, &'static str);
 
 fn parts<T>((fit, note): (Fit<T>, &'static str)) -> Found<T> {
@@ -86,7 +86,7 @@ fn parts<T>((fit, note): (Fit<T>, &'static str)) -> Found<T> {
     (fit.model, loss.last().copied().unwrap_or(f64::NAN), loss.len(), note)
 }
 
-/// L-BFGS that ends where the loss is zero for all that can be told.
+/// L-BFGS that ends at the loss `target`, below which only rounding error remains.
 fn lbfgs(p: &Params, target: f64, iterations: usize) -> Result<Lbfgs> {
     let stopping = Stopping { target, tolerance: p.tolerance, ..Stopping::after(iterations) };
     Ok(LbfgsParams { stopping, source: Source::Samples, ..LbfgsParams::default() }.check()?)
@@ -116,7 +116,7 @@ fn on_moments(
     let mut missed = true;
     if 2 * rank <= p_in + 1 {
         let stack = Stack::from(aligned(ls, p_in, q, rank)?);
-        // A few samples tell whether it is far off, which all of them would at a far higher cost.
+        // A few samples show whether it is far off; all samples would show it at a far higher cost.
         let few = recipe.samples(Split::Train, 0..FEW.min(p.l));
         missed = stack.mse(&Problem::matrices(few.x.view(), few.y.view())?)? > MISSED * scale;
         if !missed {
