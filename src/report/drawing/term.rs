@@ -1,6 +1,6 @@
 //! A small plot for the terminal, in braille dots: enough to see a curve fall without leaving the shell.
 
-use crate::axis::{Axis, Ruler, Scale};
+use crate::charts::axis::{Axis, Ruler, Scale};
 
 /// Plot y over its index or x as text, `columns` x `rows` characters for the dots plus labels; plain text, no colour.
 ///
@@ -52,7 +52,8 @@ pub fn plot(title: &str, points: &[(f64, f64)], scale: Scale, columns: usize, ro
             (0..columns).map(|c| char::from_u32(0x2800 + dots[r * columns + c]).unwrap_or(' ')).collect();
         out.push_str(&format!("{pad}{} ┤{line}\n", label[r]));
     }
-    let (first, last) = (crate::axis::plain(x.low), crate::axis::plain((x.high * 100.0).round() / 100.0));
+    let (first, last) =
+        (crate::charts::axis::plain(x.low), crate::charts::axis::plain((x.high * 100.0).round() / 100.0));
     let space = columns.saturating_sub(first.chars().count() + last.chars().count());
     out.push_str(&format!("{} └{first}{}{last}\n", " ".repeat(wide), "─".repeat(space)));
     out

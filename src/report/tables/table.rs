@@ -1,7 +1,7 @@
 //! Tables: built from a result frame, printed as Markdown, CSV, LaTeX (booktabs) and HTML from one description.
 
 use crate::error::Error;
-use crate::results::{Cell, Results};
+use crate::frames::results::{Cell, Results};
 use crate::source::Source;
 
 /// Which value of a column is printed in bold.

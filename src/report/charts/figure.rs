@@ -3,11 +3,12 @@
 
 use ndarray::Array2;
 
-use crate::axis::Axis;
+use super::layout;
+use crate::charts::axis::Axis;
+use crate::charts::style::{Rgb, Stroke, Width};
+use crate::drawing::paint;
+use crate::drawing::scene::Scene;
 use crate::error::Error;
-use crate::scene::Scene;
-use crate::style::{Rgb, Stroke, Width};
-use crate::{layout, paint};
 
 pub use crate::source::Source;
 

@@ -1,13 +1,13 @@
 //! Layout: title line, grid of panels, colour bar, legend. All places are computed from the font's widths, so nothing overlaps
 //! and nothing is cut off; the legend always stands below the panels and covers nothing.
 
-use crate::axis::Ruler;
+use super::{bars, heat, legend, xy};
+use crate::charts::axis::Ruler;
+use crate::charts::figure::{Body, Content, Figure, Panel, Source};
+use crate::charts::style::{INK, SOFT, WARN, size};
+use crate::drawing::font::{self, Weight};
+use crate::drawing::scene::{Anchor, Scene, Shape};
 use crate::error::Error;
-use crate::figure::{Body, Content, Figure, Panel, Source};
-use crate::font::{self, Weight};
-use crate::scene::{Anchor, Scene, Shape};
-use crate::style::{INK, SOFT, WARN, size};
-use crate::{bars, heat, legend, xy};
 
 /// Outer margin of every figure in points.
 pub(crate) const EDGE: f64 = 3.0;
@@ -38,7 +38,7 @@ impl Margins {
 pub(crate) enum Ready<'a> {
     Xy(xy::Fitted<'a>),
     Bars(bars::Fitted<'a>),
-    Heat(&'a crate::figure::Heat),
+    Heat(&'a crate::charts::figure::Heat),
 }
 
 impl Ready<'_> {

@@ -1,12 +1,12 @@
 //! Matrices as coloured cells with one colour bar for the whole figure. Missing cells are hatched, never coloured.
 
-use crate::axis::Ruler;
-use crate::figure::{Colors, Content, Heat, Panel};
-use crate::font::{self, Weight};
-use crate::layout::{Margins, widest};
-use crate::scene::{Anchor, Scene, Shape};
-use crate::style::{HATCH, INK, MISSING, PAPER, size, viridis};
-use crate::xy::TICK;
+use crate::charts::axis::Ruler;
+use crate::charts::figure::{Colors, Content, Heat, Panel};
+use crate::charts::layout::{Margins, widest};
+use crate::charts::style::{HATCH, INK, MISSING, PAPER, size, viridis};
+use crate::charts::xy::TICK;
+use crate::drawing::font::{self, Weight};
+use crate::drawing::scene::{Anchor, Scene, Shape};
 
 /// Width of the bar itself.
 const BAR: f64 = 8.0;
@@ -26,7 +26,7 @@ pub(crate) fn ruler(c: &Colors, panels: &[Panel], height: f64) -> Ruler {
     });
     let mut axis = c.axis.clone();
     if axis.range.is_none() {
-        let log = axis.scale == crate::axis::Scale::Log;
+        let log = axis.scale == crate::charts::axis::Scale::Log;
         let (a, b) = values
             .filter(|v| v.is_finite() && (!log || *v > 0.0))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
@@ -42,7 +42,7 @@ pub(crate) fn bar_width(c: &Colors, r: &Ruler, missing: bool) -> f64 {
     8.0 + (BAR + TICK + 2.0 + widest(r) + label).max(key)
 }
 
-fn color(r: &Ruler, v: f64) -> crate::style::Rgb {
+fn color(r: &Ruler, v: f64) -> crate::charts::style::Rgb {
     let t = r.place(v).unwrap_or(0.0).clamp(0.0, 1.0);
     viridis((t * STEPS).round() / STEPS)
 }

@@ -1,6 +1,6 @@
 //! Numbers for readers: as many digits as the deviation supports, a power of ten where the value is small or large.
 
-use crate::axis::{minus, superscript};
+use crate::charts::axis::{minus, superscript};
 
 /// A number split for printing: digits of value and deviation, and a common power of ten if one is used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The legend: below the panels, in even columns, one entry per name. It cannot cover anything.
 
-use crate::figure::{Content, Key, Look, Panel};
-use crate::font::{self, Weight};
-use crate::scene::{Anchor, Scene};
-use crate::style::{HATCH, INK, MARKERS, MISSING, PALETTE, Stroke, size};
+use crate::charts::figure::{Content, Key, Look, Panel};
+use crate::charts::style::{HATCH, INK, MARKERS, MISSING, PALETTE, Stroke, size};
+use crate::drawing::font::{self, Weight};
+use crate::drawing::scene::{Anchor, Scene};
 
 /// Length of a sample line.
 const SAMPLE: f64 = 18.0;
@@ -23,7 +23,7 @@ pub(crate) fn collect(panels: &[Panel]) -> Vec<Key> {
                 xy.points.iter().for_each(|q| add(&q.name, Look::Point(q.stroke)));
             }
             Content::Bars(b) => {
-                let log = b.y.scale == crate::axis::Scale::Log;
+                let log = b.y.scale == crate::charts::axis::Scale::Log;
                 for (i, s) in b.series.iter().enumerate() {
                     let stroke = Stroke { marker: Some(MARKERS[i % MARKERS.len()]), ..Stroke::nth(i) };
                     add(&s.0, if log { Look::Point(stroke) } else { Look::Box(PALETTE[i % PALETTE.len()]) });

@@ -3,12 +3,12 @@
 use plotters::backend::BitMapBackend;
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, DrawingBackend, DrawingErrorKind};
 
+use crate::charts::style::{DASHES, PAPER, Rgb};
+use crate::drawing::font;
+use crate::drawing::png;
+use crate::drawing::scene::{Scene, Shape, Text};
+use crate::drawing::svg::SvgSurface;
 use crate::error::Error;
-use crate::font;
-use crate::png;
-use crate::scene::{Scene, Shape, Text};
-use crate::style::{DASHES, PAPER, Rgb};
-use crate::svg::SvgSurface;
 
 /// Whole numbers per point in SVG files: 0.05 pt is finer than any printer.
 const SVG_PER_POINT: f64 = 20.0;

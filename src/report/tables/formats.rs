@@ -1,10 +1,10 @@
 //! A [`Table`] in its four formats. CSV carries the raw numbers with all digits, the others what a reader should see.
 
-use crate::escape::{csv, latex, markdown, xml};
-use crate::number::split;
-use crate::results::Cell;
+use crate::frames::results::Cell;
+use crate::page::escape::{csv, latex, markdown, xml};
 use crate::source::Source;
-use crate::table::{Entry, Table};
+use crate::tables::number::split;
+use crate::tables::table::{Entry, Table};
 
 impl Table {
     /// GitHub-flavoured Markdown, columns aligned in the source, too.

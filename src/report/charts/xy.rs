@@ -1,11 +1,11 @@
 //! Panels of curves and points: frame, ticks, bands, lines, markers, vertical marks with labels above the frame.
 
-use crate::axis::Ruler;
-use crate::figure::{Line, Xy};
-use crate::font::{self, Weight};
-use crate::layout::{Margins, widest};
-use crate::scene::{Anchor, Scene};
-use crate::style::{GRID, INK, SOFT, Stroke, size};
+use crate::charts::axis::Ruler;
+use crate::charts::figure::{Line, Xy};
+use crate::charts::layout::{Margins, widest};
+use crate::charts::style::{GRID, INK, SOFT, Stroke, size};
+use crate::drawing::font::{self, Weight};
+use crate::drawing::scene::{Anchor, Scene};
 
 /// Length of a tick.
 pub(crate) const TICK: f64 = 2.6;

@@ -5,8 +5,8 @@ use std::io::Write;
 use flate2::Crc;
 use flate2::write::ZlibEncoder;
 
-use crate::escape::base64;
-use crate::style::Rgb;
+use crate::charts::style::Rgb;
+use crate::page::escape::base64;
 
 fn chunk(out: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
     out.extend_from_slice(&(data.len() as u32).to_be_bytes());

@@ -1,10 +1,10 @@
 //! The second half of the report page: differences, data, stages, provenance, raw results.
 
-use crate::card::Card;
 use crate::error::Error;
-use crate::escape::xml;
+use crate::frames::results::{Cell, Results};
+use crate::page::card::Card;
+use crate::page::escape::xml;
 use crate::page::{Download, MAX_RAW_ROWS, ReportPage, download, heading, image, region, size_class};
-use crate::results::{Cell, Results};
 
 impl ReportPage {
     pub(crate) fn rest(&self, out: &mut String) -> Result<(), Error> {

@@ -2,8 +2,8 @@
 //!
 //! Everything a figure shows is here, so overlap and cut-off checks work on this list and hold for SVG and PNG alike.
 
-use crate::font::{self, Weight};
-use crate::style::{DASHES, Marker, PAPER, Rgb};
+use crate::charts::style::{DASHES, Marker, PAPER, Rgb};
+use crate::drawing::font::{self, Weight};
 
 /// Where a text's x stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::escape;
+use crate::page::escape;
 
 /// One value of a table.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 //! Groups keep the order of their first row, and sums run in row order, so the same rows give the same bits.
 
 use crate::error::Error;
-use crate::results::{Cell, Results};
+use crate::frames::results::{Cell, Results};
 
 /// Mean, deviation and extremes of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,12 +11,12 @@ use std::fmt::Write;
 
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, DrawingBackend, DrawingErrorKind};
 
-use crate::escape::xml;
-use crate::font::{self, Weight};
-use crate::paint::Surface;
-use crate::png;
-use crate::scene::Text;
-use crate::style::Rgb;
+use crate::charts::style::Rgb;
+use crate::drawing::font::{self, Weight};
+use crate::drawing::paint::Surface;
+use crate::drawing::png;
+use crate::drawing::scene::Text;
+use crate::page::escape::xml;
 
 type Done = Result<(), DrawingErrorKind<Infallible>>;
 

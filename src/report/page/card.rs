@@ -4,11 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::charts::figure::Figure;
+use crate::charts::style::Width;
 use crate::error::Error;
-use crate::figure::Figure;
 use crate::source::Source;
-use crate::style::Width;
-use crate::table::Table;
+use crate::tables::table::Table;
 
 /// A rendered figure or table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

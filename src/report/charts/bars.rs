@@ -1,12 +1,12 @@
 //! Groups of bars with error bars; on a log axis bars would lie about ratios, so points with error bars are drawn instead.
 
-use crate::axis::{Ruler, Scale};
-use crate::figure::Bars;
-use crate::font::{self, Weight};
-use crate::layout::{Margins, widest};
-use crate::scene::{Anchor, Scene};
-use crate::style::{GRID, INK, MARKERS, PALETTE, size};
-use crate::xy::{TICK, frame, y_axis};
+use crate::charts::axis::{Ruler, Scale};
+use crate::charts::figure::Bars;
+use crate::charts::layout::{Margins, widest};
+use crate::charts::style::{GRID, INK, MARKERS, PALETTE, size};
+use crate::charts::xy::{TICK, frame, y_axis};
+use crate::drawing::font::{self, Weight};
+use crate::drawing::scene::{Anchor, Scene};
 
 /// A bar panel with its axis fitted.
 pub(crate) struct Fitted<'a> {
