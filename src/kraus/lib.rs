@@ -75,7 +75,6 @@ pub mod map;
 pub mod minimise;
 pub mod moment_objective;
 pub mod moments;
-mod npz;
 pub mod partial_trace;
 pub mod problem;
 pub mod simulate;

@@ -174,10 +174,7 @@ impl Stage for CompleteKernels {
 }
 
 /// The array of that name, of the one input that has it.
-fn one<T: ndarray_npy::ReadableElement, D: ndarray::Dimension>(
-    ctx: &Context,
-    name: &str,
-) -> Result<ndarray::Array<T, D>> {
+fn one<T: npy::ReadableElement, D: ndarray::Dimension>(ctx: &Context, name: &str) -> Result<ndarray::Array<T, D>> {
     read_npy(input_with(ctx, name)?.path(name)?)
 }
 
