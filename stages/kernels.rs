@@ -5,7 +5,7 @@ use crate::source::SOURCE;
 use ndarray::{Array2, Axis, stack};
 use pipeline::{Context, Stage, StageResult};
 use serde::{Deserialize, Serialize};
-use spd::{KernelPreset, VIEWS, multiple_features_kernels};
+use multiview::{KernelPreset, VIEWS, multiple_features_kernels};
 
 /// The kind.
 pub struct Kernels;
