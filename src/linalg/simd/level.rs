@@ -27,6 +27,10 @@ impl Level {
     }
 }
 
+/// The arithmetic class of this crate: all processors that follow IEEE 754 belong to it and compute the same bits. Results of
+/// another class (`cuda`) differ in their last digits and must never share a key with these.
+pub const CLASS: &str = "portable";
+
 /// The level in use; 0 before it is known.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 

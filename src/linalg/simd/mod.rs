@@ -37,7 +37,7 @@ mod transpose;
 mod x86;
 
 pub(crate) use bounds::{inside, used_strides};
-pub use level::{Level, has_fma, level, levels, requested_level, set_level};
+pub use level::{CLASS, Level, has_fma, level, levels, requested_level, set_level};
 
 /// The vector operations that the kernels need. A vector holds `LANES` scalars.
 ///

@@ -32,7 +32,7 @@ pub use crate::simd::dispatch::Kernels;
 /// ```
 /// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 1.0, 1.0]);
 /// let mut c = [0.0f64; 4];
-/// linalg::kernels::small_gemm((2, 2, 2), &a, (2, 1), &b, 2, &mut c, 2, false);
+/// linalg::small::small_gemm((2, 2, 2), &a, (2, 1), &b, 2, &mut c, 2, false);
 /// assert_eq!(c, [3.0, 2.0, 7.0, 4.0]);
 /// ```
 #[inline]
@@ -67,7 +67,7 @@ pub fn small_gemm<T: Kernels>(
 /// ```
 /// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 1.0]);
 /// let mut c = [0.0f64; 2];
-/// linalg::kernels::row_dots((2, 1, 2), &a, 2, &b, 2, &mut c, 1);
+/// linalg::small::row_dots((2, 1, 2), &a, 2, &b, 2, &mut c, 1);
 /// assert_eq!(c, [3.0, 7.0]);
 /// ```
 pub fn row_dots<T: Kernels>(

@@ -1,7 +1,7 @@
 //! The small products against a plain triple loop, over every edge shape.
 
 use linalg::Real;
-use linalg::kernels::{AdamStep, adam_step, residual, row_dots, small_gemm};
+use linalg::small::{AdamStep, adam_step, residual, row_dots, small_gemm};
 
 fn check<T: Real>(tol: f64) {
     let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
@@ -102,7 +102,7 @@ fn residual_masks_and_sums_squares() {
 
 /// Products over lanes against the triple loop of each sample, over every tile shape.
 fn check_lanes<T: Real>(tol: f64) {
-    use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
+    use linalg::batch::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
     let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
     let lane = |i: usize| std::array::from_fn::<T, 16, _>(|l| value(3 * i + 5 * l));
     let near = |got: T, want: f64, k: usize, what: &str| {
