@@ -3,7 +3,7 @@
 use super::options::{Choose, View};
 use super::project::{self, Project};
 use super::{output, run, signals};
-use pipeline::run::slurm::{self, commands};
+use pipeline::run::slurm;
 use pipeline::{Engine, RunFolder, RunInfo, RunOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
@@ -176,9 +176,10 @@ pub fn cancel(args: &CancelArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
         std::thread::sleep(Duration::from_millis(100));
     }
     // Also without a driver, or with one that hangs.
-    commands::scancel(&commands::job_names(&folder))?;
+    let taken = slurm::cancel(&folder)?;
     folder.end(signals::INTERRUPTED);
-    output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes\n", folder.id));
+    let rest = if taken { "" } else { "; scancel did not answer for all jobs, their tasks end before their next unit" };
+    output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes{rest}\n", folder.id));
     Ok(0)
 }
 

@@ -27,7 +27,12 @@ fn child() {
     let engine = Engine::open(plan, EngineOptions { env, ..Default::default() });
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
     let summary = engine.and_then(|engine| {
-        engine.run(&RunOptions { jobs, ..Default::default() }, &mut |event| match event {
+        if std::env::var_os("CHILD_GC").is_some() {
+            let options = CollectOptions { older_than: std::time::Duration::ZERO, ..Default::default() };
+            return engine.gc(&options).map(|_| Summary::default());
+        }
+        let targets = std::env::var("CHILD_TARGET").into_iter().collect();
+        engine.run(&RunOptions { jobs, targets, ..Default::default() }, &mut |event| match event {
             Event::Finished { unit, .. } => file.write_all(format!("finished {}\n", ids[unit]).as_bytes()).unwrap(),
             Event::Waiting { holder, .. } => println!("WAITING for {holder}"),
             _ => {}

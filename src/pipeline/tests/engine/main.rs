@@ -3,7 +3,14 @@
 mod behaviour;
 mod broken;
 mod child;
+mod claims;
 mod common;
 mod faults;
+mod gc;
+mod interleavings;
+mod limits;
+mod locks;
 mod overhead;
 mod properties;
+mod seeds;
+mod stop;
