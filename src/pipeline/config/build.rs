@@ -45,7 +45,7 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
         let exclude = declared.exclude.as_ref().map(|e| fill(e, &all.params)).transpose()?;
         let start = plan.units.len();
         let stage = plan.stages.len();
-        let mut units = Vec::new();
+        let mut units: Vec<Unit> = Vec::new();
         let mut defaults = Defaults::default();
         for cell in cells(&name, &matrix, exclude.as_ref())? {
             units.push(unit(stage, declared, kind.as_ref(), &with, &cell, all.seed, &mut defaults)?);
@@ -63,7 +63,12 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
             return Err(ConfigError::at(place, format!("stage `{name}`: the unit `{}` appears twice", pair[0].label))
                 .help("remove the repeated value from its axis"));
         }
-        plan.units.extend(units);
+        if plan.units.is_empty() {
+            // A large stage is not held twice.
+            plan.units = units;
+        } else {
+            plan.units.append(&mut units);
+        }
         plan.stages.push(PlannedStage {
             name: name.clone(),
             kind: kind.clone(),
@@ -117,15 +122,15 @@ impl Defaults {
     fn seed_params(&mut self, kind: &dyn Kind, written: &Value, params: &Value) -> Value {
         let (Value::Map(written), Value::Map(params)) = (written, params) else { return params.clone() };
         let mut out = Vec::new();
-        for key in written.keys().filter(|key| !kind.seedless().contains(&key.as_str())) {
+        for key in written.keys().filter(|key| !kind.seedless().contains(key)) {
             let Some(value) = params.get(key) else { continue };
             if !self.known.contains_key(key) {
-                let without = written.iter().filter(|(k, _)| *k != key).map(|(k, v)| (k.clone(), v.clone())).collect();
+                let without = written.iter().filter(|(k, _)| *k != key).map(|(k, v)| (k, v.clone())).collect();
                 let default = kind.check(&Value::Map(without)).ok().and_then(|params| params.get(key).cloned());
-                self.known.insert(key.clone(), default);
+                self.known.insert(key.to_string(), default);
             }
             if self.known.get(key) != Some(&Some(value.clone())) {
-                out.push((key.clone(), value.clone()));
+                out.push((key, value.clone()));
             }
         }
         Value::Map(out.into_iter().collect())

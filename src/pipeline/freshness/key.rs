@@ -141,18 +141,19 @@ impl KeyParts {
             let empty = Sources::new();
             let then = sources(&self.code).unwrap_or(&empty);
             let now = sources(&new.code).unwrap_or(&empty);
-            for (source, _, _) in changes(then, now) {
-                out.push(Stale::CodeChanged { source: source.clone() });
+            for (source, _, _) in changes(entries(then), entries(now)) {
+                out.push(Stale::CodeChanged { source: source.to_string() });
             }
         }
-        for (name, old, new) in changes(&self.externals, &new.externals) {
-            out.push(Stale::ExternalChanged { name: name.clone(), old: old.cloned(), new: new.cloned() });
+        for (name, old, new) in changes(entries(&self.externals), entries(&new.externals)) {
+            out.push(Stale::ExternalChanged { name: name.to_string(), old: old.cloned(), new: new.cloned() });
         }
         if inputs_known {
             let none = ArtefactDigests::new();
-            for (unit, old, new) in changes(&self.inputs, &new.inputs) {
-                for (artefact, old, new) in changes(old.unwrap_or(&none), new.unwrap_or(&none)) {
-                    let (unit, artefact) = (unit.clone(), artefact.clone());
+            for (unit, old, new) in changes(entries(&self.inputs), entries(&new.inputs)) {
+                let (old, new) = (entries(old.unwrap_or(&none)), entries(new.unwrap_or(&none)));
+                for (artefact, old, new) in changes(old, new) {
+                    let (unit, artefact) = (unit.to_string(), artefact.to_string());
                     out.push(Stale::InputChanged { unit, artefact, old: old.copied(), new: new.copied() });
                 }
             }
@@ -163,9 +164,9 @@ impl KeyParts {
 
 /// The keys under which two mappings differ, with both values. Both come sorted by key.
 fn changes<'a, V: PartialEq>(
-    old: impl IntoIterator<Item = (&'a String, &'a V)>,
-    new: impl IntoIterator<Item = (&'a String, &'a V)>,
-) -> Vec<(&'a String, Option<&'a V>, Option<&'a V>)> {
+    old: impl IntoIterator<Item = (&'a str, &'a V)>,
+    new: impl IntoIterator<Item = (&'a str, &'a V)>,
+) -> Vec<(&'a str, Option<&'a V>, Option<&'a V>)> {
     let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
     let mut out = Vec::new();
     loop {
@@ -185,13 +186,18 @@ fn changes<'a, V: PartialEq>(
     }
 }
 
+/// The entries of a map for [`changes`].
+fn entries<V>(map: &BTreeMap<String, V>) -> impl Iterator<Item = (&str, &V)> {
+    map.iter().map(|(key, value)| (key.as_str(), value))
+}
+
 fn diff_params(path: &str, old: Option<&Value>, new: Option<&Value>, out: &mut Vec<Stale>) {
     if old == new {
         return;
     }
     if let (Some(Value::Map(old)), Some(Value::Map(new))) = (old, new) {
         for (key, old, new) in changes(old.iter(), new.iter()) {
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
             diff_params(&path, old, new, out);
         }
     } else {

@@ -97,7 +97,7 @@ impl SlurmOptions {
         let Value::Map(all) = crate::value::typed::to_value(self)? else {
             return Err(ParamError::new("", "the options of the cluster are not a map"));
         };
-        let mut all: BTreeMap<String, Value> = all.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        let mut all: BTreeMap<String, Value> = all.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
         for (key, value) in sets {
             let node = parse(YamlText::new("--slurm", value)).map_err(|e| ParamError::new(key.clone(), e))?;
             let mut value = node.value();

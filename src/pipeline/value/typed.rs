@@ -8,6 +8,7 @@ use crate::value::Value;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Expected, IntoDeserializer, Unexpected};
 use serde::{Deserializer, Serialize, forward_to_deserialize_any};
 use std::fmt;
+use std::sync::Arc;
 
 /// A parameter that a kind refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,14 +202,14 @@ impl<'de, 'a: 'de> de::SeqAccess<'de> for Seq<'a> {
 }
 
 struct Map<'a> {
-    entries: std::slice::Iter<'a, (String, Value)>,
+    entries: std::slice::Iter<'a, (Arc<str>, Value)>,
     current: Option<(&'a str, &'a Value)>,
 }
 
 impl<'de, 'a: 'de> de::MapAccess<'de> for Map<'a> {
     type Error = ParamError;
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ParamError> {
-        self.current = self.entries.next().map(|(k, v)| (k.as_str(), v));
+        self.current = self.entries.next().map(|(k, v)| (&**k, v));
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(key.into_deserializer()).map(Some)
     }

@@ -12,5 +12,6 @@ mod limits;
 mod locks;
 mod overhead;
 mod properties;
+mod scale;
 mod seeds;
 mod stop;

@@ -214,7 +214,7 @@ struct Running {
 impl Running {
     fn kill(&mut self) {
         if let Some(child) = &mut self.child {
-            let _ = Command::new("kill").args(["-9", &format!("-{}", child.id())]).stderr(Stdio::null()).status();
+            let _ = Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).stderr(Stdio::null()).status();
             let _ = child.kill();
             let _ = child.wait();
         }
