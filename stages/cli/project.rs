@@ -55,7 +55,7 @@ impl Project {
 pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
     let options = EngineOptions {
         name: NAME.into(),
-        recorded: vec![crate::device::BACKEND.into()],
+        recorded: vec![crate::shared::device::BACKEND.into()],
         program: env!("CARGO_PKG_VERSION").into(),
         rustc: env!("REPRO_RUSTC").into(),
         env,
@@ -76,5 +76,5 @@ pub fn hint(error: &anyhow::Error) -> String {
 /// The checked pipeline of a folder.
 pub fn plan(folder: &Path, choose: &Choose) -> anyhow::Result<Plan> {
     let config = Config::load(folder.join(FILE))?;
-    Ok(config.plan(&choose.profile, &choose.sets, &crate::registry::kinds())?)
+    Ok(config.plan(&choose.profile, &choose.sets, &crate::kinds::kinds())?)
 }

@@ -105,7 +105,7 @@ fn unit(
     let axes: ValueMap = cell.iter().map(|(k, v)| axis(k, v)).collect();
     let label = label(&axes);
     let id = if label.is_empty() { name } else { format!("{name}/{label}") };
-    let seed = derive_seed(seed, kind.name(), &defaults.seed_params(kind, &written, &params));
+    let seed = derive_seed(seed, kind.seed_name(), &defaults.seed_params(kind, &written, &params));
     Ok(Unit { stage, label, id, axes, params, seed, inputs: Vec::new() })
 }
 

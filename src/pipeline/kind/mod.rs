@@ -50,6 +50,11 @@ pub trait Kind: Send + Sync {
     /// The name in `kind:`.
     fn name(&self) -> &str;
 
+    /// The name that seeds derive from. A kind that gets a new name keeps its old one here, and with it its results.
+    fn seed_name(&self) -> &str {
+        self.name()
+    }
+
     /// One line that says what the kind does.
     fn about(&self) -> &str;
 
@@ -84,6 +89,8 @@ pub trait Kind: Send + Sync {
 pub trait Stage: Send + Sync + 'static {
     /// The name in `kind:`.
     const NAME: &'static str;
+    /// See [`Kind::seed_name`].
+    const SEED_NAME: &'static str = Self::NAME;
     /// One line that says what the kind does.
     const ABOUT: &'static str;
     /// See [`Kind::schema`].
@@ -118,6 +125,9 @@ struct Typed<S> {
 impl<S: Stage> Kind for Typed<S> {
     fn name(&self) -> &str {
         S::NAME
+    }
+    fn seed_name(&self) -> &str {
+        S::SEED_NAME
     }
     fn about(&self) -> &str {
         S::ABOUT
