@@ -72,6 +72,9 @@ pub enum Entry {
     },
 }
 
+/// More seconds than this no unit took: a thousand years.
+const MOST_SECONDS: f64 = 3.2e10;
+
 /// The journal's content.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -117,7 +120,13 @@ impl Index {
                 }
             }
             Entry::Mended(lines) => self.damaged.retain(|line| !lines.contains(line)),
-            Entry::Record { key, record } => {
+            Entry::Record { key, mut record } => {
+                // Times are shown, summed and planned with: one that cannot be true counts as none.
+                for time in [&mut record.provenance.wall, &mut record.provenance.cpu] {
+                    if !(0.0..MOST_SECONDS).contains(time) {
+                        *time = 0.0;
+                    }
+                }
                 self.claims.remove(&key);
                 self.failures.remove(&key);
                 let labels = self.history.entry(record.stage.clone()).or_default();

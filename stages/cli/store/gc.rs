@@ -62,7 +62,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let folder = project::find(dir)?;
     let engine = Project::open(dir, &args.view)?.engine()?;
     let config = pipeline::Config::load(folder.join(project::FILE))?;
-    let kinds = crate::registry::kinds();
+    let kinds = crate::kinds::kinds();
     let mut options = CollectOptions {
         older_than: args.older_than,
         only: args.only.clone(),

@@ -100,6 +100,27 @@ stages:
     assert_eq!(summary.unpublished.len(), 1, "and a pipe is not opened, which would hang");
 }
 
+/// A line whose checksum is right and whose time cannot be.
+#[test]
+fn a_time_that_cannot_be_true_counts_as_none() {
+    let p = Project::new();
+    p.run(CHAIN);
+    let journal = p.path(".pipeline/journal");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut json: serde_json::Value = serde_json::from_str(&line[17..]).unwrap();
+        if let Some(wall) = json.pointer_mut("/record/record/provenance/wall") {
+            *wall = 1e300.into();
+        }
+        let text = json.to_string();
+        format!("{} {text}\n", &Digest::of(text.as_bytes()).to_string()[..16])
+    });
+    std::fs::write(&journal, lines.collect::<String>()).unwrap();
+    for row in p.engine(CHAIN).status().unwrap() {
+        assert_eq!(std::time::Duration::from_secs_f64(row.duration), Duration::ZERO, "{row:?}");
+    }
+}
+
 #[test]
 fn verify_is_content_again_after_a_run_mended_a_line() {
     let p = Project::new();
