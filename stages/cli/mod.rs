@@ -11,7 +11,7 @@
 //! | `options`, `project`, `signals`, `text` | what several commands share |
 //!
 //! Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 a unit failed or a check found
-//! something, 2 usage or configuration, 130 interrupted.
+//! something, 2 usage or configuration, 3 the disk, the store or the cluster, 130 interrupted.
 
 mod machine;
 mod options;
@@ -33,7 +33,7 @@ use {
     results::{compare, figures, report},
     run::cluster,
     show::{dag, status, why},
-    store::verify,
+    store::{gc, verify},
 };
 
 /// Partial trace regression: the paper reproduced, and the method on your own data
@@ -58,7 +58,7 @@ Environment:
   REPRO_SIMD   instruction set: auto (the widest there is), plain, avx2 or avx512; results have the same bits with each
   NO_COLOR     no colours
 
-Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 130 interrupted."
+Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 3 disk, store or cluster, 130 interrupted."
 )]
 pub struct Cli {
     /// Work in this folder (or the nearest one above it with a pipeline.yaml)
@@ -77,7 +77,7 @@ enum Command {
     Path(store::PathArgs),
     Log(store::LogArgs),
     Verify(verify::Args),
-    Gc(store::GcArgs),
+    Gc(gc::Args),
     Attach(cluster::AttachArgs),
     Cancel(cluster::CancelArgs),
     #[command(hide = true)]
@@ -101,6 +101,20 @@ enum Command {
 /// Exit code for usage and configuration errors.
 const USAGE: u8 = 2;
 
+/// Exit code when the machine is at fault: a full disk, a store that cannot be written or is in use, a cluster.
+const MACHINE: u8 = 3;
+
+/// The exit code for an error.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    use pipeline::Error;
+    match error.downcast_ref::<Error>() {
+        Some(Error::DiskFull(_) | Error::ReadOnly(_) | Error::Io { .. } | Error::Busy { .. } | Error::Executor(_)) => {
+            MACHINE
+        }
+        _ => USAGE,
+    }
+}
+
 /// Parse the command line, do what it says.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -117,7 +131,7 @@ pub fn main() -> ExitCode {
         Command::Path(a) => store::path(a, dir),
         Command::Log(a) => store::log(a, dir),
         Command::Verify(a) => verify::run(a, dir),
-        Command::Gc(a) => store::gc(a, dir),
+        Command::Gc(a) => gc::run(a, dir),
         Command::Attach(a) => cluster::attach(a, dir),
         Command::Cancel(a) => cluster::cancel(a, dir),
         Command::ExecChunk(a) => cluster::exec(a, dir),
@@ -138,7 +152,7 @@ pub fn main() -> ExitCode {
     };
     ExitCode::from(done.unwrap_or_else(|error| {
         eprintln!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));
-        USAGE
+        exit_code(&error)
     }))
 }
 

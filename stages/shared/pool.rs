@@ -15,6 +15,7 @@ where
 {
     const NAME: &'static str = S::NAME;
     const SEED_NAME: &'static str = S::SEED_NAME;
+    const SEEDLESS: &'static [&'static str] = S::SEEDLESS;
     const ABOUT: &'static str = S::ABOUT;
     const SCHEMA: u32 = S::SCHEMA;
     type Params = S::Params;

@@ -151,7 +151,7 @@ pub fn execute_with(
 }
 
 fn exit_code(summary: &Summary) -> u8 {
-    if !summary.failed.is_empty() {
+    if !summary.failed.is_empty() || !summary.unpublished.is_empty() {
         1
     } else if summary.interrupted {
         signals::INTERRUPTED
@@ -176,6 +176,9 @@ fn report(summary: &Summary, options: &RunOptions, wall: Duration) {
     }
     for path in &summary.published {
         eprintln!("wrote {}", path.display());
+    }
+    for (path, error) in &summary.unpublished {
+        eprintln!("{} {}: {error}; its result is in the store", paint.red("not written:"), path.display());
     }
     if summary.interrupted {
         eprintln!("interrupted: finished units are kept; resume with `repro run {}`", options.targets.join(" "));

@@ -84,6 +84,8 @@ impl Stage for Adapt {
     const ABOUT: &'static str =
         "out-of-sample adaptation of BCI covariances: no, full and learned mapping compared by MDM";
     const SCHEMA: u32 = 1;
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -97,6 +97,8 @@ impl Stage for CompleteMatrix {
     const SEED_NAME: &'static str = "fill";
     const ABOUT: &'static str = "a simulated matrix completed by one method, and its error over the missing entries";
     const SCHEMA: u32 = 1;
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
