@@ -9,6 +9,7 @@ pub mod answers;
 pub mod collect;
 mod execute;
 mod inspect;
+mod mark;
 mod verify;
 
 use crate::error::{Error, Result};

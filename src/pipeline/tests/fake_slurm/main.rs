@@ -6,8 +6,10 @@
 
 mod cases;
 mod cluster;
+mod controller;
 #[path = "../slurm/program.rs"]
 mod program;
+mod stops;
 
 use std::process::ExitCode;
 
