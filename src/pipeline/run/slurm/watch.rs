@@ -51,6 +51,12 @@ impl Slurm<'_> {
             self.ask_queue();
         }
         self.hear_queue(reporter)?;
+        let grace = self.options.grace();
+        let waited = |chunk: &Chunk| chunk.over.as_ref().is_some_and(|(since, _)| since.elapsed() >= grace);
+        if self.chunks.values().any(waited) {
+            // Its last messages may have come after the last look.
+            self.look(reporter)?;
+        }
         self.settle(reporter);
         Ok(())
     }
