@@ -53,21 +53,6 @@ stages:
 }
 
 #[test]
-fn a_waiter_in_the_process_says_for_whom_it_waits() {
-    let p = Project::new();
-    let mut waiting = Vec::new();
-    let engine = p.engine(TRIPLETS);
-    engine
-        .run(&RunOptions { jobs: 12, ..Default::default() }, &mut |event| {
-            if let Event::Waiting { unit, holder } = event {
-                waiting.push((engine.plan().units[unit].id.clone(), holder));
-            }
-        })
-        .unwrap();
-    assert!(waiting.iter().any(|(id, holder)| id.starts_with("t") && holder.starts_with("`")), "{waiting:?}");
-}
-
-#[test]
 fn equal_keys_are_computed_once_by_three_processes() {
     let p = Project::new();
     std::fs::write(p.path("pipeline.yaml"), TRIPLETS).unwrap();
