@@ -14,22 +14,42 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Options of the program that stages may look at. They enter no key by themselves: a kind whose bytes depend on one
-/// names it in [`crate::Kind::externals`].
+/// Values that the program hands to its stages, by name: options of its command line, say. The engine gives them no
+/// meaning, and they enter no key by themselves: a kind whose bytes depend on one names it in [`crate::Kind::externals`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Environment {
-    /// Where the user keeps data files (`--data-dir`).
-    pub data_dir: Option<PathBuf>,
-    /// No network (`--offline`).
-    pub offline: bool,
-    /// Simulated or sample data are an error (`--require-real`).
-    pub require_real: bool,
-    /// `auto`, `cpu` or `cuda` (`--backend`); empty means `auto`.
-    pub backend: String,
-    /// A remote file whose checksum changed is accepted (`--accept-changed`).
-    pub accept_changed: bool,
-    /// Anything else a program wants its stages to see.
-    pub extra: BTreeMap<String, String>,
+    values: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// What a flag that is set holds.
+    const YES: &'static str = "yes";
+
+    /// The value of that name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Sets a value.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.values.insert(name.into(), value.into());
+    }
+
+    /// Removes a value.
+    pub fn remove(&mut self, name: &str) {
+        self.values.remove(name);
+    }
+
+    /// Whether the flag of that name is set.
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name) == Some(Self::YES)
+    }
+
+    /// Sets or removes a flag.
+    pub fn set_flag(&mut self, name: &str, on: bool) {
+        if on { self.set(name, Self::YES) } else { self.remove(name) }
+    }
 }
 
 /// One unit of an upstream stage.
@@ -54,7 +74,7 @@ impl Input {
     }
 }
 
-/// A stage asked for an input or output that cannot be.
+/// A stage asked for an input or an output that it cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// The upstream unit wrote no such artefact.
@@ -75,7 +95,7 @@ pub enum InputError {
         /// The stages in `needs`.
         have: String,
     },
-    /// One unit was expected.
+    /// The stage expected one unit and there are several, or none.
     #[error("expected one unit of `{stage}` and got {count}; the join gathers the axes this stage does not have")]
     NotOne {
         /// The upstream stage.
@@ -169,12 +189,12 @@ impl Context {
         self.threads
     }
 
-    /// Options of the program.
+    /// The values that the program hands to its stages.
     pub fn env(&self) -> &Environment {
         &self.env
     }
 
-    /// Tells the user how far the unit is: a fraction in 0..=1 and a few words.
+    /// Reports the unit's progress: the fraction done, in 0..=1, and a short text.
     pub fn progress(&self, fraction: f64, message: &str) {
         (self.progress)(fraction.clamp(0.0, 1.0), message);
     }
@@ -184,7 +204,7 @@ impl Context {
         self.progress.clone()
     }
 
-    /// Adds a line to the unit's log (`repro log STAGE/UNIT`). A log that cannot be written loses lines, not results.
+    /// Adds a line to the unit's log. When the log cannot be written, lines are lost and results are not.
     pub fn log(&self, line: &str) {
         let Ok(mut file) = self.log.lock() else { return };
         if file.is_none() {
@@ -196,7 +216,7 @@ impl Context {
         }
     }
 
-    /// Whether the user asked to stop. A long unit looks now and then and returns early with any error.
+    /// Whether the run is to stop. A long unit asks now and then and returns early with any error.
     pub fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

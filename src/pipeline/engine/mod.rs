@@ -1,42 +1,68 @@
-//! The engine: a plan, a store, and the orders one can give. The questions one can ask are in [`crate::query`].
+//! The engine: a plan, a store, and what one can do with them.
+//!
+//! * this file: open, run, dry run, lock file.
+//! * `execute`: one attempt at one unit.
+//! * `inspect` answers `status`, `why`, `locate` and `logs`; `verify` reads every stored byte; `collect` removes results
+//!   that nothing refers to. [`answers`] holds the types of their answers.
 
-use crate::context::Environment;
-use crate::digest::Digest;
+pub mod answers;
+mod collect;
+mod execute;
+mod inspect;
+mod verify;
+
 use crate::error::Result;
-use crate::evaluate::{Judge, State};
+use crate::freshness::stale::Stale;
+use crate::freshness::{Freshness, Judge};
 use crate::host;
+use crate::kind::context::Environment;
 use crate::plan::Plan;
+use crate::plan::target::select;
 use crate::run::event::Event;
 use crate::run::executor::Executor;
 use crate::run::local::Local;
 use crate::run::schedule::Scheduler;
 use crate::run::{Force, Pending, RunOptions, Summary};
-use crate::stale::Stale;
 use crate::store::lockfile::{Locked, Lockfile};
 use crate::store::record::{Host, Record};
 use crate::store::{Session, Store};
-use crate::target::select;
+use crate::value::digest::Digest;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the engine must know beside the plan.
-#[derive(Clone, Debug, Default)]
+/// What the engine must know in addition to the plan.
+#[derive(Clone, Debug)]
 pub struct EngineOptions {
+    /// The program's name. The store is the folder `.NAME` and the lock file is `NAME.lock`, both beside pipeline.yaml,
+    /// and jobs on a cluster are called `NAME-RUN-NUMBER`.
+    pub name: String,
     /// Version of the program, for provenance.
     pub program: String,
     /// The compiler that built it, for provenance.
     pub rustc: String,
     /// What stages may look at.
     pub env: Environment,
-    /// Where the store is; `.repro` in the project's folder when `None`.
+    /// Names of the values of `env` that are recorded with each result.
+    pub recorded: Vec<String>,
+    /// Where the store is; `.NAME` in the project's folder when `None`.
     pub store: Option<PathBuf>,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        let (program, rustc, env) = Default::default();
+        Self { name: "pipeline".to_string(), program, rustc, env, recorded: Vec::new(), store: None }
+    }
 }
 
 /// A plan and the store of its results.
 pub struct Engine {
     plan: Plan,
     store: Store,
+    name: String,
     env: Arc<Environment>,
+    settings: BTreeMap<String, String>,
     host: Host,
     host_digest: Digest,
 }
@@ -44,10 +70,13 @@ pub struct Engine {
 impl Engine {
     /// Opens the store, or an empty one. Writes nothing before the first [`Engine::run`].
     pub fn open(plan: Plan, options: EngineOptions) -> Result<Self> {
-        let store = Store::open(options.store.unwrap_or_else(|| plan.folder.join(".repro")))?;
-        let host = host::host(&options.program, &options.rustc);
+        let EngineOptions { name, program, rustc, env, recorded, store } = options;
+        let store = Store::open(store.unwrap_or_else(|| plan.folder.join(format!(".{name}"))))?;
+        let host = host::host(&program, &rustc);
         let host_digest = Digest::of(format!("{host:?}").as_bytes());
-        Ok(Self { plan, store, env: Arc::new(options.env), host, host_digest })
+        let settings = recorded.into_iter().filter_map(|name| env.get(&name).map(|v| (name.clone(), v.to_string())));
+        let settings = settings.collect();
+        Ok(Self { plan, store, name, env: Arc::new(env), settings, host, host_digest })
     }
 
     /// The plan.
@@ -58,6 +87,16 @@ impl Engine {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The program's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The values of the environment that are recorded with each result.
+    pub(crate) fn settings(&self) -> &BTreeMap<String, String> {
+        &self.settings
     }
 
     pub(crate) fn env(&self) -> &Arc<Environment> {
@@ -76,12 +115,12 @@ impl Engine {
         Judge::new(&self.plan, &self.store, &self.env)
     }
 
-    /// Where the lock file is: `repro.lock`, or `repro.PROFILE.lock` for a profile that is not the default, so that a
-    /// quick look at the smoke profile does not rewrite what is committed.
+    /// Where the lock file is: `NAME.lock`, or `NAME.PROFILE.lock` for a profile that is not the default, so that a
+    /// quick run of a small profile does not rewrite the committed file.
     pub fn lock_path(&self) -> PathBuf {
         self.plan.folder.join(match self.plan.profile.as_str() {
-            "default" => "repro.lock".into(),
-            other => format!("repro.{other}.lock"),
+            "default" => format!("{}.lock", self.name),
+            other => format!("{}.{other}.lock", self.name),
         })
     }
 
@@ -111,18 +150,18 @@ impl Engine {
         self.store.journal.refresh()?;
         let (scope, forced) = self.scope(options)?;
         let judge = self.judge();
-        let mut states: Vec<Option<State>> = vec![None; self.plan.units.len()];
+        let mut states: Vec<Option<Freshness>> = vec![None; self.plan.units.len()];
         let mut pending = Vec::new();
         for unit in (0..self.plan.units.len()).filter(|&u| scope[u]) {
             let mut state = judge.one(unit, &states, true)?;
             let mut reasons = judge.reasons(unit, &state).0;
             if forced[unit] {
-                if let State::Fresh { key, record } = &state {
-                    state = State::Stale { key: *key, parts: record.parts.clone(), ill: vec![Stale::Forced] };
+                if let Freshness::Fresh { key, record } = &state {
+                    state = Freshness::Stale { key: *key, parts: record.parts.clone(), damage: vec![Stale::Forced] };
                 }
                 reasons.insert(0, Stale::Forced);
             }
-            if !matches!(state, State::Fresh { .. }) {
+            if !matches!(state, Freshness::Fresh { .. }) {
                 pending.push(Pending { unit, id: self.plan.units[unit].id.clone(), reasons });
             }
             states[unit] = Some(state);
@@ -184,7 +223,7 @@ impl Engine {
         self.plan.units.iter().position(|u| u.id == id)
     }
 
-    /// Writes `repro.lock`: the units that are done as they are now, the plan's other units as the file had them.
+    /// Writes the lock file: the units that are done as they are now, the plan's other units as the file had them.
     pub(crate) fn write_lock(&self, done: &[(usize, &Arc<Record>)]) -> Result<bool> {
         let path = self.lock_path();
         let mut lock = Lockfile::default();
@@ -204,6 +243,6 @@ impl Engine {
             let stage = self.plan.stages[unit.stage].name.clone();
             lock.stages.entry(stage).or_default().insert(unit.label.clone(), locked);
         }
-        lock.save(&path)
+        lock.save(&path, &self.name)
     }
 }

@@ -1,14 +1,14 @@
 //! Questions about results: `status`, `why`, `path` and `log`.
 
 use crate::engine::Engine;
+use crate::engine::answers::{Located, StageStatus, UnitLog, Why};
 use crate::error::{Error, Result};
-use crate::evaluate::State;
-use crate::query::{Located, StageStatus, UnitLog, Why};
-use crate::target::select;
+use crate::freshness::Freshness;
+use crate::plan::target::select;
 
 impl Engine {
     /// Judges every unit of the plan.
-    pub(crate) fn states(&self, health: bool) -> Result<Vec<State>> {
+    pub(crate) fn states(&self, health: bool) -> Result<Vec<Freshness>> {
         self.store().journal.refresh()?;
         let scope = vec![true; self.plan().units.len()];
         Ok(self.judge().all(&scope, health)?.into_iter().flatten().collect())
@@ -33,13 +33,13 @@ impl Engine {
             };
             for unit in stage.units.clone() {
                 match &states[unit] {
-                    State::Fresh { record, .. } => {
+                    Freshness::Fresh { record, .. } => {
                         row.fresh += 1;
                         row.size += record.size();
                         row.duration += record.provenance.wall;
                         continue;
                     }
-                    State::Stale { key, .. } if self.store().journal.with(|i| i.failures.contains_key(key)) => {
+                    Freshness::Stale { key, .. } if self.store().journal.with(|i| i.failures.contains_key(key)) => {
                         row.failed += 1;
                     }
                     _ => row.stale += 1,
@@ -63,9 +63,9 @@ impl Engine {
             let state = &states[unit];
             let (reasons, compared_with) = judge.reasons(unit, state);
             let (key, record) = match state {
-                State::Fresh { key, record } => (Some(*key), Some(record)),
-                State::Stale { key, .. } => (Some(*key), None),
-                State::Unknown { .. } => (None, None),
+                Freshness::Fresh { key, record } => (Some(*key), Some(record)),
+                Freshness::Stale { key, .. } => (Some(*key), None),
+                Freshness::Unknown { .. } => (None, None),
             };
             let provenance = record.map(|r| r.provenance.clone());
             let host = provenance.as_ref().and_then(|p| self.store().journal.with(|i| i.hosts.get(&p.host).cloned()));
@@ -83,7 +83,7 @@ impl Engine {
         let mut out = Vec::new();
         for unit in chosen {
             let id = &self.plan().units[unit].id;
-            let State::Fresh { record, .. } = &states[unit] else {
+            let Freshness::Fresh { record, .. } = &states[unit] else {
                 return Err(Error::NoResult { unit: id.clone() });
             };
             let publish = &self.plan().stage_of(unit).publish;
@@ -114,9 +114,9 @@ impl Engine {
         for unit in chosen {
             let u = &self.plan().units[unit];
             let (key, provenance) = match &states[unit] {
-                State::Fresh { key, record } => (*key, Some(record.provenance.clone())),
-                State::Stale { key, .. } => (*key, None),
-                State::Unknown { .. } => return Err(Error::NoResult { unit: u.id.clone() }),
+                Freshness::Fresh { key, record } => (*key, Some(record.provenance.clone())),
+                Freshness::Stale { key, .. } => (*key, None),
+                Freshness::Unknown { .. } => return Err(Error::NoResult { unit: u.id.clone() }),
             };
             let path = self.store().log_path(&key);
             let error = self.store().journal.with(|i| i.failures.get(&key).map(|f| f.error.clone()));

@@ -28,9 +28,9 @@
 //! what changed. Two results with one key are interchangeable: that is why records are found by key, and why switching
 //! profiles back and forth runs nothing twice.
 
-use crate::digest::Digest;
-use crate::stale::Stale;
+use crate::freshness::stale::Stale;
 use crate::value::Value;
+use crate::value::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Why a unit must run: one type, printed for people and serialised for scripts.
 
-use crate::digest::Digest;
 use crate::value::Value;
+use crate::value::digest::Digest;
 use serde::Serialize;
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A mistake in pipeline.yaml, shown where it stands.
+//! A mistake in a YAML file, shown with its line and a mark under it.
 //!
 //! ```text
 //! pipeline.yaml:7:5: stage `train`: unknown key `neeeds`
@@ -32,10 +32,10 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error at a node.
     pub(crate) fn at(node: &Node, message: impl fmt::Display) -> Self {
-        Self::spot(node.source.name(), node.source.line(node.line), node.line, node.column, node.width, message)
+        Self::at_position(node.source.name(), node.source.line(node.line), node.line, node.column, node.width, message)
     }
 
-    pub(crate) fn spot(
+    pub(crate) fn at_position(
         file: &str,
         snippet: &str,
         line: usize,
@@ -49,10 +49,10 @@ impl ConfigError {
 
     pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let message = match error.kind() {
-            std::io::ErrorKind::NotFound => "no such file; run `repro` in the folder that has it".to_string(),
+            std::io::ErrorKind::NotFound => "no such file".to_string(),
             _ => format!("cannot be read: {error}"),
         };
-        Self::spot(&path.display().to_string(), "", 0, 0, 0, message)
+        Self::at_position(&path.display().to_string(), "", 0, 0, 0, message)
     }
 
     pub(crate) fn help(mut self, help: impl fmt::Display) -> Self {
@@ -77,7 +77,7 @@ pub fn suggestion<S: AsRef<str>>(word: &str, candidates: &[S]) -> Option<String>
         .min()
         .filter(|(distance, c)| {
             let (long, short) = (c.chars().count().max(word.chars().count()), word.chars().count());
-            // One letter for another is no misspelling of a one-letter word.
+            // A word of one letter has no near misspelling.
             *distance <= 1 + long / 4 && *distance < short
         });
     if let Some((_, name)) = near {
@@ -95,8 +95,8 @@ impl fmt::Display for ConfigError {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
         let margin = " ".repeat(self.line.to_string().len());
         write!(f, "\n{margin} |\n{} | {}", self.line, self.snippet)?;
-        let room = self.snippet.chars().count().saturating_sub(self.column - 1).max(1);
-        let carets = "^".repeat(self.width.clamp(1, room));
+        let remaining = self.snippet.chars().count().saturating_sub(self.column - 1).max(1);
+        let carets = "^".repeat(self.width.clamp(1, remaining));
         write!(f, "\n{margin} | {}{carets}", " ".repeat(self.column - 1))?;
         match &self.help {
             Some(help) => write!(f, "\n{margin} = {help}"),

@@ -1,13 +1,13 @@
-//! Answers to questions about results: the types behind `status`, `why`, `verify`, `gc`, `path` and `log`.
+//! The types of the answers to questions about results.
 
-use crate::digest::Digest;
-use crate::stale::Stale;
+use crate::freshness::stale::Stale;
 use crate::store::record::{Host, Provenance};
 use crate::value::Value;
+use crate::value::digest::Digest;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// A row of `repro status`.
+/// The state of one stage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageStatus {
     /// The stage.
@@ -30,7 +30,7 @@ pub struct StageStatus {
     pub reason: Option<Stale>,
 }
 
-/// The answer of `repro why` for one unit.
+/// Why one unit must run, or how its result was computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Why {
     /// `stage/label`.
@@ -49,10 +49,10 @@ pub struct Why {
     pub host: Option<Host>,
 }
 
-/// One thing `repro verify` found.
+/// One thing that `verify` found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "problem", rename_all = "snake_case")]
-pub enum Problem {
+pub enum Finding {
     /// The bytes are not those that were stored.
     Corrupt {
         /// The unit.
@@ -67,7 +67,7 @@ pub enum Problem {
         /// The artefact.
         artefact: String,
     },
-    /// `repro.lock` lists other bytes for an equal key, so two machines disagree.
+    /// The lock file lists other bytes for an equal key: two machines computed different results.
     LockDiffers {
         /// The unit.
         unit: String,
@@ -95,30 +95,30 @@ pub enum Problem {
     },
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Problem::Corrupt { unit, artefact } => {
-                write!(f, "`{unit}`: artefact `{artefact}` is corrupt; `repro run {unit}` mends it")
+            Finding::Corrupt { unit, artefact } => {
+                write!(f, "`{unit}`: artefact `{artefact}` is corrupt; running the unit mends it")
             }
-            Problem::Missing { unit, artefact } => {
-                write!(f, "`{unit}`: artefact `{artefact}` is missing; `repro run {unit}` mends it")
+            Finding::Missing { unit, artefact } => {
+                write!(f, "`{unit}`: artefact `{artefact}` is missing; running the unit mends it")
             }
-            Problem::LockDiffers { unit, artefact } => {
-                write!(f, "`{unit}`: artefact `{artefact}` has other bytes than repro.lock says for the same key")
+            Finding::LockDiffers { unit, artefact } => {
+                write!(f, "`{unit}`: artefact `{artefact}` has other bytes than the lock file says for the same key")
             }
-            Problem::RerunDiffers { unit, artefact } => {
+            Finding::RerunDiffers { unit, artefact } => {
                 write!(f, "`{unit}`: executed again, artefact `{artefact}` came out with other bytes")
             }
-            Problem::RerunFailed { unit, error } => write!(f, "`{unit}`: executed again, it failed: {error}"),
-            Problem::DamagedRecord { line } => {
+            Finding::RerunFailed { unit, error } => write!(f, "`{unit}`: executed again, it failed: {error}"),
+            Finding::DamagedRecord { line } => {
                 write!(f, "line {line} of the store's journal is damaged; what it recorded will be computed again")
             }
         }
     }
 }
 
-/// What `repro verify` found.
+/// What `verify` found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verified {
     /// Units looked at.
@@ -132,10 +132,10 @@ pub struct Verified {
     /// Units executed again.
     pub rerun: usize,
     /// What is wrong.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Finding>,
 }
 
-/// What `repro gc` removed, or would remove.
+/// What `gc` removed, or would remove.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Collected {
     /// Whether anything was removed.

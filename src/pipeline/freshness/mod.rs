@@ -1,29 +1,34 @@
-//! Fresh or stale? The question behind every command.
+//! Who decides whether a unit must run: [`Judge`].
 //!
-//! Units are asked in plan order, so a unit's inputs are judged before it is. A unit whose inputs all have results has a
+//! [`key`] says what a result depends on, [`stale`] lists the reasons for a run.
+//!
+//! Units are judged in plan order, so a unit's inputs are judged before it is. A unit whose inputs all have results has a
 //! key; a record under that key, with healthy objects, makes it fresh. For the others, [`Judge::reasons`] finds the
 //! former unit that resembles it most and names the difference.
 
-use crate::context::Environment;
-use crate::digest::Digest;
+pub mod key;
+pub mod stale;
+
 use crate::error::Result;
-use crate::key::{Key, KeyParts, Sources, code_digest};
+use crate::kind::context::Environment;
 use crate::plan::Plan;
-use crate::stale::Stale;
 use crate::store::Store;
 use crate::store::index::Index;
 use crate::store::objects::Health;
 use crate::store::record::Record;
+use crate::value::digest::Digest;
+use key::{Key, KeyParts, Sources, code_digest};
+use stale::Stale;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-/// How a unit stands.
+/// Whether a unit has a current result.
 #[derive(Clone, Debug)]
-pub(crate) enum State {
+pub(crate) enum Freshness {
     /// It has a current result.
     Fresh { key: Key, record: Arc<Record> },
-    /// Its inputs are known and it has no current result. `ill` says what is wrong with the objects of its record.
-    Stale { key: Key, parts: KeyParts, ill: Vec<Stale> },
+    /// Its inputs are known and it has no current result. `damage` says what is wrong with the objects of its record.
+    Stale { key: Key, parts: KeyParts, damage: Vec<Stale> },
     /// Inputs are stale, so its key is not known yet.
     Unknown { parts: KeyParts, upstream: usize, count: usize },
 }
@@ -65,8 +70,8 @@ impl<'a> Judge<'a> {
             params: u.params.clone(),
             seed: u.seed,
             inputs: inputs.collect(),
-            // A kind that cannot say is a kind in an unusual state, and that is what enters the key. When it runs it
-            // will meet the same trouble and report it as its own.
+            // When a kind cannot say what it depends on, its error enters the key. The unit then runs, meets the same
+            // error and reports it.
             externals: kind
                 .externals(&u.params, self.env)
                 .unwrap_or_else(|e| BTreeMap::from([("error".to_string(), e.to_string())])),
@@ -74,31 +79,31 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges a unit whose inputs are known by their records.
-    pub(crate) fn judge(&self, parts: KeyParts, health: bool) -> Result<State> {
+    pub(crate) fn judge(&self, parts: KeyParts, health: bool) -> Result<Freshness> {
         let key = parts.key();
         if !health {
             let record = self.store.journal.with(|i| i.records.get(&key).cloned());
             return Ok(match record {
-                Some(record) => State::Fresh { key, record },
-                None => State::Stale { key, parts, ill: Vec::new() },
+                Some(record) => Freshness::Fresh { key, record },
+                None => Freshness::Stale { key, parts, damage: Vec::new() },
             });
         }
-        let Some((record, ill)) = self.store.look_up(&key)? else {
-            return Ok(State::Stale { key, parts, ill: Vec::new() });
+        let Some((record, damage)) = self.store.look_up(&key)? else {
+            return Ok(Freshness::Stale { key, parts, damage: Vec::new() });
         };
-        if ill.is_empty() {
-            return Ok(State::Fresh { key, record });
+        if damage.is_empty() {
+            return Ok(Freshness::Fresh { key, record });
         }
         let name = |(artefact, health)| match health {
             Health::Missing => Stale::Missing { artefact },
             _ => Stale::Corrupt { artefact },
         };
-        Ok(State::Stale { key, parts, ill: ill.into_iter().map(name).collect() })
+        Ok(Freshness::Stale { key, parts, damage: damage.into_iter().map(name).collect() })
     }
 
     /// Judges the units in `scope`, which must hold the inputs of each of its units. `health` asks for the objects too.
-    pub(crate) fn all(&self, scope: &[bool], health: bool) -> Result<Vec<Option<State>>> {
-        let mut states: Vec<Option<State>> = vec![None; self.plan.units.len()];
+    pub(crate) fn all(&self, scope: &[bool], health: bool) -> Result<Vec<Option<Freshness>>> {
+        let mut states: Vec<Option<Freshness>> = vec![None; self.plan.units.len()];
         for unit in 0..self.plan.units.len() {
             if scope[unit] {
                 states[unit] = Some(self.one(unit, &states, health)?);
@@ -108,36 +113,36 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges a unit whose inputs have been judged.
-    pub(crate) fn one(&self, unit: usize, states: &[Option<State>], health: bool) -> Result<State> {
+    pub(crate) fn one(&self, unit: usize, states: &[Option<Freshness>], health: bool) -> Result<Freshness> {
         let record = |i: usize| match &states[i] {
-            Some(State::Fresh { record, .. }) => Some(record.clone()),
+            Some(Freshness::Fresh { record, .. }) => Some(record.clone()),
             _ => None,
         };
         let parts = self.parts(unit, record);
         let stale: Vec<usize> = self.plan.units[unit].inputs.iter().copied().filter(|&i| record(i).is_none()).collect();
         match stale.first() {
-            Some(&upstream) => Ok(State::Unknown { parts, upstream, count: stale.len() }),
+            Some(&upstream) => Ok(Freshness::Unknown { parts, upstream, count: stale.len() }),
             None => self.judge(parts, health),
         }
     }
 
     /// Why a unit is stale, and the former unit it was compared with when that has another label.
-    pub(crate) fn reasons(&self, unit: usize, state: &State) -> (Vec<Stale>, Option<String>) {
+    pub(crate) fn reasons(&self, unit: usize, state: &Freshness) -> (Vec<Stale>, Option<String>) {
         self.store.journal.with(|index| self.reasons_in(index, unit, state))
     }
 
-    fn reasons_in(&self, index: &Index, unit: usize, state: &State) -> (Vec<Stale>, Option<String>) {
+    fn reasons_in(&self, index: &Index, unit: usize, state: &Freshness) -> (Vec<Stale>, Option<String>) {
         let (parts, upstream) = match state {
-            State::Fresh { .. } => return (Vec::new(), None),
-            State::Stale { ill, .. } if !ill.is_empty() => return (ill.clone(), None),
-            State::Stale { key, parts, .. } => {
+            Freshness::Fresh { .. } => return (Vec::new(), None),
+            Freshness::Stale { damage, .. } if !damage.is_empty() => return (damage.clone(), None),
+            Freshness::Stale { key, parts, .. } => {
                 if let Some(failure) = index.failures.get(key) {
                     let error = failure.error.lines().next().unwrap_or_default().to_string();
                     return (vec![Stale::Failed { error }], None);
                 }
                 (parts, None)
             }
-            State::Unknown { parts, upstream, count } => (parts, Some((*upstream, *count))),
+            Freshness::Unknown { parts, upstream, count } => (parts, Some((*upstream, *count))),
         };
         let mut former = None;
         let mut reasons = match self.nearest(index, unit, parts, upstream.is_none()) {
@@ -162,7 +167,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The former unit of the same stage that differs least: one of the same label when there is, else one whose label
-    /// the plan no longer has (a neighbour that is still in the plan is not what this unit used to be).
+    /// the plan no longer has. (A unit that is still in the plan is not an earlier form of this one.)
     fn nearest(&self, index: &Index, unit: usize, parts: &KeyParts, known: bool) -> Option<(String, Vec<Stale>)> {
         let stage = self.plan.stage_of(unit);
         let labels = index.history.get(&stage.name)?;

@@ -1,8 +1,15 @@
 //! Parameters as values, not as text.
 //!
+//! Beside the values themselves: [`digest`] (names of content), [`typed`] (values to and from parameter structs) and
+//! `size` (sizes like `2GB`).
+//!
 //! A parameter read from pipeline.yaml, given by `--set` or filled in by a default becomes a [`Value`]. Two spellings of
 //! one value (`1e-3` and `0.001`, keys in another order) are one `Value` and hash the same: see
-//! [`Value::canonical_bytes`]. Numbers that are not finite are refused at the door, so equality is an equivalence.
+//! [`Value::canonical_bytes`]. Numbers that are not finite are refused when a value is read, so every value equals itself.
+
+pub mod digest;
+pub(crate) mod size;
+pub mod typed;
 
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,16 +1,16 @@
 //! From declarations to units: kinds looked up, parameters checked, stages ordered, units joined.
 
-use super::error::ConfigError;
 use super::matrix::{Cell, cells};
 use super::overlay::{Declared, Entries, Overlaid, keys, whole};
 use super::substitute::fill;
-use super::tree::{Data, Node};
-use crate::key::derive_seed;
+use crate::freshness::key::derive_seed;
 use crate::kind::{Kind, Registry};
-use crate::plan::{Plan, PlannedStage, Resources, Unit, label};
-use crate::run::slurm::options::SlurmOptions;
-use crate::typed::ParamError;
+use crate::plan::{Plan, PlannedStage, Resources, SlurmOptions, Unit, label};
 use crate::value::Value;
+use crate::value::size::bytes;
+use crate::value::typed::ParamError;
+use crate::yaml::ConfigError;
+use crate::yaml::{Data, Node};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
         units: Vec::new(),
         slurm: slurm(all.slurm.as_ref())?,
     };
-    // A global that is used nowhere is still checked: it may be one day.
+    // A global parameter is checked even when no stage uses it, so that a mistake shows before somebody uses it.
     for (_, value) in all.params.values() {
         fill(value, &all.params)?;
     }
@@ -88,7 +88,7 @@ fn unit(stage: usize, declared: &Declared, kind: &dyn Kind, with: &Entries, cell
     Ok(Unit { stage, label, id, axes, params, seed, inputs: Vec::new() })
 }
 
-/// Points a kind's complaint at the word it is about.
+/// Turns a kind's error about a parameter into an error at the place where the parameter is written.
 fn refuse(stage: &str, declared: &Declared, with: &Entries, cell: &Cell, error: &ParamError) -> ConfigError {
     let mut steps = error.path.split('.');
     let first = steps.next().unwrap_or_default();
@@ -156,7 +156,7 @@ fn order(stages: &[Declared]) -> Result<Vec<usize>> {
     Ok(out)
 }
 
-/// Follows `needs` among the stages that are left until one comes round again.
+/// The error for a circle of `needs`: follows them among the stages that are left until a stage appears twice.
 fn cycle(stages: &[Declared], needs: &[Vec<usize>], done: &[bool], by_name: &[usize]) -> ConfigError {
     let mut path: Vec<usize> = by_name.iter().copied().filter(|&i| !done[i]).take(1).collect();
     loop {
@@ -174,7 +174,7 @@ fn cycle(stages: &[Declared], needs: &[Vec<usize>], done: &[bool], by_name: &[us
     }
 }
 
-/// The joining rule; see [`crate::plan`].
+/// Joins the units of a stage with the units it needs; the rule stands in [`crate::plan`].
 fn join(plan: &mut Plan, stage: usize, declared: &Declared) -> Result<()> {
     for need in &declared.needs {
         let Some(up) = plan.stages.iter().position(|s| s.name == need.text()) else { continue };
@@ -216,7 +216,7 @@ fn sort(units: &mut [Unit]) {
     });
 }
 
-/// How to use a cluster: checked here, so that a slip is shown at its line even before a cluster is used.
+/// The options of the cluster. They are checked here, so that a mistake is shown at its line before a cluster is used.
 fn slurm(node: Option<&Node>) -> Result<SlurmOptions> {
     let Some(node) = node else { return Ok(SlurmOptions::default()) };
     SlurmOptions::from_value(&node.value()).map_err(|e| {
@@ -255,27 +255,8 @@ fn resources(declared: &Declared) -> Result<Resources> {
     Ok(out)
 }
 
-/// `500MB` in bytes.
-pub(crate) fn bytes(value: &Value) -> Option<u64> {
-    if let Value::Int(i) = value {
-        return u64::try_from(*i).ok();
-    }
-    let text = value.as_str()?.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = (text[..digits].parse::<f64>().ok()?, text[digits..].trim());
-    let scale = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" | "kib" => 1024.0,
-        "m" | "mb" | "mib" => 1024.0 * 1024.0,
-        "g" | "gb" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        "t" | "tb" | "tib" => 1024.0f64.powi(4),
-        _ => return None,
-    };
-    Some((number * scale) as u64)
-}
-
-/// The folder to copy artefacts into; a profile that is not the default has a folder of its own in it, so that tiny results never
-/// stand where people look for the real ones.
+/// The folder to copy artefacts into. A profile that is not the default has a folder of its own inside it, so that the
+/// copies of a quick run never replace those of the default profile.
 fn publish(declared: &Declared, profile: &str) -> Result<Option<PathBuf>> {
     let Some(node) = &declared.publish else { return Ok(None) };
     let what = format!("stage `{}`: `publish`", declared.name.text());

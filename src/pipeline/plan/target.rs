@@ -1,10 +1,10 @@
-//! Which units a user means: `all`, `STAGE`, `STAGE/UNIT` or a glob over either.
+//! Selects units by what a user writes: `all`, `STAGE`, `STAGE/UNIT` or a glob over either.
 //!
 //! In a glob `*` stands for any run of characters and `?` for one; nothing else is special, since labels may hold
 //! brackets. A glob is tried on the whole id (`train/rank=*,seed=1`) and on the stage's name (`tab*`).
 
-use crate::config::error::suggestion;
-use crate::plan::Plan;
+use super::Plan;
+use crate::yaml::suggestion;
 
 /// A target that names nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub struct NoTarget {
     pub help: Option<String>,
 }
 
-/// The units the targets name, sorted, each once. No target means all.
+/// The units that the targets name, sorted, each once. No target means all units.
 pub fn select<S: AsRef<str>>(plan: &Plan, targets: &[S]) -> Result<Vec<usize>, NoTarget> {
     let mut chosen = vec![targets.is_empty(); plan.units.len()];
     for target in targets {
@@ -63,7 +63,7 @@ pub fn glob(pattern: &str, text: &str) -> bool {
             i += 1;
             j += 1;
         } else if let Some((si, sj)) = star {
-            // Let the last star swallow one more character and try again.
+            // The last star takes one more character, and the rest is tried again.
             star = Some((si, sj + 1));
             i = si + 1;
             j = sj + 1;

@@ -1,9 +1,9 @@
-//! What a site and a user may say about the cluster: `slurm:` in pipeline.yaml, `--slurm KEY=VALUE` on the command line.
+//! Options of the cluster: `slurm:` in pipeline.yaml, `--slurm KEY=VALUE` on the command line.
 
-use crate::config::plan::bytes;
-use crate::config::tree::{Source, parse};
-use crate::typed::{ParamError, from_value};
 use crate::value::Value;
+use crate::value::size::bytes;
+use crate::value::typed::{ParamError, from_value};
+use crate::yaml::{YamlText, parse};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -29,9 +29,9 @@ pub struct SlurmOptions {
     pub options: Vec<String>,
     /// Lines of the job script before the worker starts (`module load ...`). The only text a shell reads as it is.
     pub setup: Vec<String>,
-    /// Seconds of work that one task is given, when so much is there.
+    /// Seconds of work that one task is given, as long as there is enough work.
     pub chunk: f64,
-    /// Tasks among which little work is spread.
+    /// Number of tasks among which a small amount of work is spread.
     pub spread: usize,
     /// Largest number of tasks of one job array (Slurm's `MaxArraySize` less one).
     pub max_array: usize,
@@ -87,13 +87,13 @@ impl SlurmOptions {
         Ok(options)
     }
 
-    /// These options with `KEY=VALUE` pairs laid over them; values are YAML.
+    /// These options overridden by `KEY=VALUE` pairs; values are YAML.
     pub fn with(&self, sets: &[(String, String)]) -> Result<Self, ParamError> {
-        let Value::Map(mut all) = crate::typed::to_value(self)? else {
+        let Value::Map(mut all) = crate::value::typed::to_value(self)? else {
             return Err(ParamError::new("", "the options of the cluster are not a map"));
         };
         for (key, value) in sets {
-            let node = parse(Source::new("--slurm", value)).map_err(|e| ParamError::new(key.clone(), e))?;
+            let node = parse(YamlText::new("--slurm", value)).map_err(|e| ParamError::new(key.clone(), e))?;
             let mut value = node.value();
             // `--slurm memory=2000` is text to the option and a number to YAML.
             if let (Some(Value::Str(_)), Value::Int(_) | Value::Float(_) | Value::Bool(_)) = (all.get(key), &value) {
@@ -107,30 +107,30 @@ impl SlurmOptions {
         Self::from_value(&Value::Map(all))
     }
 
-    pub(super) fn grace(&self) -> Duration {
+    pub(crate) fn grace(&self) -> Duration {
         Duration::from_secs_f64(self.grace)
     }
 
     /// Mebibytes for a stage that wants `wants` bytes, doubled `boost` times within the limit; `None` is the site's
     /// default.
-    pub(super) fn mebibytes(&self, wants: u64, boost: u32) -> Option<u64> {
+    pub(crate) fn mebibytes(&self, wants: u64, boost: u32) -> Option<u64> {
         let size = |text: &String| bytes(&Value::Str(text.clone())).unwrap_or(0);
         let base = if wants > 0 { wants } else { size(&self.memory) };
-        // The site's default is not known; a task that ran out of it is given a start of its own.
+        // The site's default is not known. A task that ran out of it is given a gigabyte, doubled.
         let base = if base == 0 && boost > 0 { 1 << 30 } else { base };
         let boosted = base.saturating_mul(1 << boost.min(20)).min(size(&self.max_memory).max(base));
         (boosted > 0).then(|| boosted.div_ceil(1 << 20))
     }
 
     /// Minutes for a task, doubled `boost` times within the limit; `None` is the site's default.
-    pub(super) fn minutes(&self, boost: u32) -> Option<u64> {
+    pub(crate) fn minutes(&self, boost: u32) -> Option<u64> {
         let base = if self.minutes == 0 && boost > 0 { 60 } else { self.minutes };
         let boosted = base.saturating_mul(1 << boost.min(20)).min(self.max_minutes.max(base));
         (boosted > 0).then_some(boosted)
     }
 
-    /// Seconds after which a task starts no further unit, so that a wrong guess of their times does not last.
-    pub(super) fn deadline(&self, boost: u32) -> f64 {
+    /// Seconds after which a task starts no further unit, so that a wrong guess of their times costs little.
+    pub(crate) fn deadline(&self, boost: u32) -> f64 {
         let limit = self.minutes(boost).map_or(f64::INFINITY, |m| m as f64 * 30.0);
         (2.0 * self.chunk).min(limit)
     }

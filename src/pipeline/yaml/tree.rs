@@ -1,4 +1,4 @@
-//! YAML as a tree in which every node knows its line and column.
+//! From YAML text to a tree in which every node knows its line and column.
 //!
 //! Plain scalars are typed by YAML 1.2's core schema (so `no` is text and `1e-3` a number); quoted ones are text.
 //! Duplicate keys, numbers that are not finite and keys that are not scalars are refused here; merge keys (`<<`) are not
@@ -10,15 +10,15 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A text that nodes point into.
+/// A YAML text and its name in messages; nodes point into it.
 #[derive(Debug)]
-pub struct Source {
+pub struct YamlText {
     name: String,
     text: String,
 }
 
-impl Source {
-    /// A source called `name` in messages.
+impl YamlText {
+    /// A text called `name` in messages.
     pub fn new(name: &str, text: &str) -> Arc<Self> {
         Arc::new(Self { name: name.to_string(), text: text.to_string() })
     }
@@ -51,7 +51,7 @@ pub struct Node {
     /// The content.
     pub data: Data,
     /// The text it comes from.
-    pub source: Arc<Source>,
+    pub source: Arc<YamlText>,
     /// Line, from 1.
     pub line: usize,
     /// Column, from 1.
@@ -114,7 +114,7 @@ impl Node {
 }
 
 /// Parses a text that holds one YAML document.
-pub fn parse(source: Arc<Source>) -> Result<Node, ConfigError> {
+pub fn parse(source: Arc<YamlText>) -> Result<Node, ConfigError> {
     let text = source.clone();
     let mut reader = Reader { parser: Parser::new_from_str(&text.text), source, anchors: HashMap::new() };
     let empty = Node { data: Data::Scalar(Value::Null), source: text.clone(), line: 1, column: 1, width: 1 };
@@ -136,7 +136,7 @@ pub fn parse(source: Arc<Source>) -> Result<Node, ConfigError> {
 
 struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    source: Arc<Source>,
+    source: Arc<YamlText>,
     anchors: HashMap<usize, Node>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
             Some(Err(e)) => {
                 let (line, column) = (e.marker().line().max(1), e.marker().col() + 1);
                 let message = format!("not valid YAML: {}", e.info());
-                Err(ConfigError::spot(self.source.name(), self.source.line(line), line, column, 1, message))
+                Err(ConfigError::at_position(self.source.name(), self.source.line(line), line, column, 1, message))
             }
             None => Ok((Event::StreamEnd, Span::default())),
         }

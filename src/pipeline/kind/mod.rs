@@ -1,5 +1,5 @@
-//! What a stage *does*: the [`Kind`] trait, its typed form [`Stage`], and the [`Registry`] that pipeline.yaml's `kind:`
-//! looks names up in.
+//! What a stage does: the [`Kind`] trait, its typed form [`Stage`], and the [`Registry`] in which the names after `kind:`
+//! in pipeline.yaml are looked up. [`context`] holds what a running unit sees.
 //!
 //! Most kinds are a parameter struct and a function, so they implement [`Stage`] and let the registry wrap them:
 //!
@@ -29,9 +29,11 @@
 //! assert_eq!(kinds.names(), ["square"]);
 //! ```
 
-use crate::context::{Context, Environment};
-use crate::typed::{ParamError, from_value, to_value};
+pub mod context;
+
 use crate::value::Value;
+use crate::value::typed::{ParamError, from_value, to_value};
+use context::{Context, Environment};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -53,7 +55,7 @@ pub trait Kind: Send + Sync {
         self.name()
     }
 
-    /// One line for `repro kinds` and the docs.
+    /// One line that says what the kind does.
     fn about(&self) -> &str;
 
     /// Raise it when the *meaning* of the artefacts changes in a way the sources do not show.
@@ -83,7 +85,7 @@ pub trait Stage: Send + Sync + 'static {
     const NAME: &'static str;
     /// See [`Kind::seed_name`].
     const SEED_NAME: &'static str = Self::NAME;
-    /// One line for `repro kinds` and the docs.
+    /// One line that says what the kind does.
     const ABOUT: &'static str;
     /// See [`Kind::schema`].
     const SCHEMA: u32;

@@ -1,4 +1,6 @@
-//! What would run: stages in order, their units, and who needs whom.
+//! The plan: stages in order, their units, and which unit reads which.
+//!
+//! [`target`] selects units by what a user writes; [`cluster`] holds the options of a cluster.
 //!
 //! # How units of two stages meet
 //!
@@ -14,8 +16,12 @@
 //! Values are compared as numbers, so an axis typed `1` in one stage meets `1.0` in another. A unit that finds no partner
 //! in a stage it needs is an error: an empty join is always a mistake in a matrix or an `exclude`.
 
+pub mod cluster;
+pub mod target;
+
+pub use cluster::SlurmOptions;
+
 use crate::kind::Kind;
-use crate::run::slurm::options::SlurmOptions;
 use crate::value::Value;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,7 +34,7 @@ use std::sync::Arc;
 pub struct Resources {
     /// Threads; `None` is all of them (`threads: all`).
     pub threads: Option<usize>,
-    /// Bytes of memory; 0 is "little".
+    /// Bytes of memory; 0 means that the unit needs little and is not counted.
     pub memory: u64,
     /// Number of GPUs.
     pub gpu: usize,
@@ -86,7 +92,7 @@ pub struct Unit {
     pub inputs: Vec<usize>,
 }
 
-/// A checked pipeline: nothing in it can be misspelt any more.
+/// A checked pipeline: every name in it exists and every parameter was accepted by its kind.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The project's folder.

@@ -1,9 +1,9 @@
 //! One attempt at one unit, from its key to its artefacts in the store.
 
-use crate::context::Context;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::host;
+use crate::kind::context::Context;
 use crate::kind::{StageError, StageResult};
 use crate::run::executor::{Job, Outcome, Report, Reporter};
 use crate::store::record::Provenance;
@@ -30,7 +30,7 @@ impl Engine {
                     let cpu = if alone { host::process_cpu() - began.2 } else { host::thread_cpu() - began.1 };
                     let provenance = Provenance {
                         host: self.host_digest(),
-                        backend: self.env().backend.clone(),
+                        settings: self.settings().clone(),
                         threads: job.threads,
                         wall: began.0.elapsed().as_secs_f64(),
                         cpu,
@@ -120,7 +120,7 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// A full disk is the store's trouble wherever it shows first; anything else is the unit's.
+/// A full disk stops the run, wherever it shows first; any other error is the unit's own.
 fn failed(error: StageError) -> Outcome {
     let error = match error.downcast::<Error>() {
         Ok(error) => {
@@ -136,7 +136,7 @@ fn failed(error: StageError) -> Outcome {
         if let Some(io) = inner.downcast_ref::<std::io::Error>()
             && matches!(io.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
         {
-            return Outcome::Broken { error: Error::DiskFull(PathBuf::from(".repro/scratch")) };
+            return Outcome::Broken { error: Error::DiskFull(PathBuf::from("the scratch folder of the store")) };
         }
         cause = inner.source();
     }
