@@ -1,9 +1,9 @@
 //! The graph of stages as a picture: one box per stage with its units and time, columns by depth.
 
-use crate::figure::{Body, Figure, Source};
-use crate::font::{self, Weight};
-use crate::scene::{Anchor, Scene};
-use crate::style::{HATCH, INK, PALETTE, PAPER, SOFT, Width, size};
+use crate::charts::figure::{Body, Figure, Source};
+use crate::charts::style::{HATCH, INK, PALETTE, PAPER, SOFT, Width, size};
+use crate::drawing::font::{self, Weight};
+use crate::drawing::scene::{Anchor, Scene};
 
 /// A stage in the picture.
 #[derive(Clone, Debug, Default, PartialEq)]

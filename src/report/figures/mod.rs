@@ -1,4 +1,4 @@
-//! The paper's figures on plain inputs: numbers in, [`Figure`](crate::figure::Figure) out. No knowledge of stages or files.
+//! The paper's figures on plain inputs: numbers in, [`Figure`](crate::charts::figure::Figure) out. No knowledge of stages or files.
 
 mod curves;
 mod dag;
