@@ -7,9 +7,21 @@ use crate::{Error, Result};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
-/// Repeated stratified splits with C chosen inside each.
+/// Who trains the machine whose accuracy is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reported {
+    /// linfa-svm, on the rows of the factor of the kernel: [`OneVsRest::fit_linfa`].
+    #[default]
+    Linfa,
+    /// Our own solver, on the kernel: [`OneVsRest::fit`].
+    Smo,
+}
+
+/// Repeated stratified splits with C chosen inside each, by our own solver, which follows a path of C.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protocol {
+    /// Who trains the machine whose accuracy is reported.
+    pub reported: Reported,
     /// Values of C to try, ascending; the first of the best is taken.
     pub c: Vec<f64>,
     /// Folds of the inner cross-validation.
@@ -26,7 +38,15 @@ pub struct Protocol {
 
 impl Default for Protocol {
     fn default() -> Self {
-        Protocol { c: vec![0.1, 1.0, 10.0, 100.0], folds: 3, splits: 20, train: 0.5, tolerance: 1e-3, seed: 0 }
+        Protocol {
+            reported: Reported::default(),
+            c: vec![0.1, 1.0, 10.0, 100.0],
+            folds: 3,
+            splits: 20,
+            train: 0.5,
+            tolerance: 1e-3,
+            seed: 0,
+        }
     }
 }
 
@@ -90,7 +110,11 @@ impl Protocol {
                 }
             }
         }
-        let machine = OneVsRest::fit(block(k, &train, &train).view(), &of(&train), classes, best.1, self.tolerance)?;
+        let fit = match self.reported {
+            Reported::Linfa => OneVsRest::fit_linfa,
+            Reported::Smo => OneVsRest::fit,
+        };
+        let machine = fit(block(k, &train, &train).view(), &of(&train), classes, best.1, self.tolerance)?;
         Ok((accuracy(&machine, k, labels, &test, &train)?, best.1))
     }
 

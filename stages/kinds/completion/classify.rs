@@ -3,7 +3,7 @@
 use crate::shared::files::{input_with, inputs_with, read_json, read_npy};
 use crate::shared::rows::{Row, row, write_rows};
 use anyhow::anyhow;
-use baselines::svm::Protocol;
+use baselines::svm::{Protocol, Reported};
 use ndarray::{Array1, Array2};
 use pipeline::{Context, ParamError, Stage, StageResult};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,19 @@ pub struct Params {
     /// Share of each class that trains.
     #[serde(default = "half")]
     train: f64,
+    /// Who trains the machine whose accuracy is reported.
+    #[serde(default)]
+    solver: Machine,
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy, Default)]
+#[serde(rename_all = "lowercase")]
+enum Machine {
+    /// linfa-svm.
+    #[default]
+    Linfa,
+    /// Our own solver, which also chooses C.
+    Smo,
 }
 
 /// The C of the rows' `accuracy_fixed_c`.
@@ -73,8 +86,12 @@ impl Stage for Classify {
         let labels: Array1<i64> = read_npy(input_with(ctx, "labels.npy")?.path("labels.npy")?)?;
         let labels: Vec<usize> = labels.iter().map(|l| usize::try_from(*l)).collect::<Result<_, _>>()?;
         // The same splits for every kernel: differences between methods are not differences between splits.
-        let protocol =
-            Protocol { splits: p.splits, folds: p.folds, c: p.c.clone(), train: p.train, ..Protocol::default() };
+        let reported = match p.solver {
+            Machine::Linfa => Reported::Linfa,
+            Machine::Smo => Reported::Smo,
+        };
+        let (splits, folds, c, train) = (p.splits, p.folds, p.c.clone(), p.train);
+        let protocol = Protocol { reported, splits, folds, c, train, ..Protocol::default() };
         let kernels = inputs_with(ctx, "average.npy")?;
         let mut rows = Vec::new();
         for (k, input) in kernels.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Kind `fetch-digits`: Multiple Features, six descriptions of handwritten digits, the first samples of each class.
 
-use crate::shared::defaults::number;
 use crate::shared::files::write_npy;
+use crate::shared::params::number;
 use crate::shared::source::{externals, options_of, record};
 use datasets::mfeat;
 use ndarray::Array1;

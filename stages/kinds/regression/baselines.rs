@@ -3,11 +3,9 @@
 //! The grid is chosen on the validation set, never on the test set; the paper reports the best rank without saying on
 //! which data it was chosen.
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
 use crate::shared::files::{input_with, read_json};
+use crate::shared::params::{SolverChoice, at_least_one, number, ratio};
 use crate::shared::rows::{Row, row, write_rows};
-use crate::shared::solver::SolverChoice;
 use anyhow::Result;
 use baselines::{
     Fitted, Hopls, Multivariate, Optimiser, RankPath, Regressor, TensorTrain, TraceRegression, Training, Tucker,

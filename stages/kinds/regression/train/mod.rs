@@ -5,12 +5,10 @@
 
 mod exact;
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
 use crate::shared::device;
 use crate::shared::files::{input_with, read_json};
+use crate::shared::params::{SolverChoice, at_least_one, number, ratio};
 use crate::shared::rows::{row, write_rows};
-use crate::shared::solver::SolverChoice;
 use anyhow::{Context as _, Result};
 use kraus::backend::{Job, Trial};
 use kraus::simulate::{Recipe, Samples, Split};
