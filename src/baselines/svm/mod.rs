@@ -11,7 +11,7 @@
 //! * [`OneVsRest::fit`] works on the kernel itself (`smo`) and follows a path of C from one solution to the next. The protocol chooses
 //!   C by it: a dozen machines per class and split, for which linfa-svm would multiply L L^T out each time, at ten times the cost of
 //!   the optimisation. Tests hold the two together to 1e-6 in every decision value, and both to scikit-learn's.
-
+//!
 //! linfa's `ConfusionMatrix` counts in f32, so the accuracies here, shares of whole numbers in f64, are counted by hand.
 //!
 //! A completed kernel can be indefinite; it is projected on the PSD cone first and the report counts what was cut.

@@ -3,7 +3,7 @@
 mod common;
 
 use baselines::Error;
-use baselines::svm::{OneVsRest, Protocol, PsdKernel};
+use baselines::svm::{OneVsRest, Protocol, PsdKernel, Reported};
 use common::*;
 use ndarray::{Array2, s};
 
@@ -101,6 +101,17 @@ fn protocol_on_clusters() {
     let shuffled: Vec<usize> = (0..200).map(|i| i % 10).collect();
     let chance = protocol.evaluate(k.view(), &shuffled).unwrap();
     assert!(chance.mean < 0.25, "{}", chance.mean);
+}
+
+/// The reported machine is linfa's unless ours is asked for, and both decide alike.
+#[test]
+fn the_reported_accuracy_is_linfas_and_ours_is_the_same() {
+    let (k, labels) = waves();
+    let protocol = Protocol { splits: 6, ..Protocol::default() };
+    assert_eq!(protocol.reported, Reported::Linfa);
+    let linfa = protocol.evaluate(k.view(), &labels).unwrap();
+    let ours = Protocol { reported: Reported::Smo, ..protocol }.evaluate(k.view(), &labels).unwrap();
+    assert_eq!((&linfa.accuracies, &linfa.chosen), (&ours.accuracies, &ours.chosen));
 }
 
 #[test]
