@@ -4,7 +4,7 @@
 //! kind is derived from the sources themselves, at build time: nobody keeps a list. Comments, doc comments and tests do
 //! not count; a changed expression does, wherever it is, if the stage can get there (see [`reach`]).
 //!
-//! A kind is a module below `stages/kinds/` with an `impl Stage` that names it (`const NAME`). Nothing else under `stages/`
+//! A kind is a module below `stages/kinds/` with an impl of a trait that names it (`const NAME`). Nothing else under `stages/`
 //! has a fingerprint of its own: a file in `stages/shared/` counts for the kinds that reach it.
 
 mod lockfile;
@@ -48,7 +48,7 @@ pub fn compute(workspace: &Path) -> std::io::Result<Fingerprints> {
     Ok(out)
 }
 
-/// The names in `impl .. Stage for .. { const NAME: .. = "name"; .. }`, for each such impl of a module.
+/// The names in `impl .. for .. { const NAME: .. = "name"; .. }`, for each such impl of a module.
 fn kinds_in(body: &[Tok]) -> Vec<String> {
     let word = |t: &Tok, w: &str| t.ident() == Some(w);
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ fn kinds_in(body: &[Tok]) -> Vec<String> {
         else {
             continue;
         };
-        if !header.windows(2).any(|w| word(&w[0], "Stage") && word(&w[1], "for")) {
+        if !header.iter().any(|t| word(t, "for")) {
             continue;
         }
         let name = inside.windows(2).position(|w| word(&w[0], "const") && word(&w[1], "NAME"));

@@ -82,7 +82,6 @@ impl Stage for Adapt {
     const NAME: &'static str = "adapt";
     const ABOUT: &'static str =
         "out-of-sample adaptation of BCI covariances: no, full and learned mapping compared by MDM";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -59,7 +59,6 @@ struct Info {
 impl Stage for Transport {
     const NAME: &'static str = "transport";
     const ABOUT: &'static str = "optimal transport of one subject's first session to the second";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {

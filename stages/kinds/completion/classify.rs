@@ -66,7 +66,6 @@ fn half() -> f64 {
 impl Stage for Classify {
     const NAME: &'static str = "classify";
     const ABOUT: &'static str = "accuracy of a support vector machine on average kernels";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -130,7 +130,6 @@ impl Stage for CompleteKernels {
     const NAME: &'static str = "complete-kernels";
     const SEED_NAME: &'static str = "complete";
     const ABOUT: &'static str = "kernels with missing samples completed by one method, and the error of each view";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

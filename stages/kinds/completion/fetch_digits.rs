@@ -24,7 +24,6 @@ pub struct Params {
 impl Stage for FetchDigits {
     const NAME: &'static str = "fetch-digits";
     const ABOUT: &'static str = "Multiple Features (UCI): the first samples of each digit in six views";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -95,7 +95,6 @@ impl Stage for CompleteMatrix {
     const NAME: &'static str = "complete-matrix";
     const SEED_NAME: &'static str = "fill";
     const ABOUT: &'static str = "a simulated matrix completed by one method, and its error over the missing entries";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

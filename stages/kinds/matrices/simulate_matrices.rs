@@ -62,7 +62,6 @@ pub struct Params {
 impl Stage for SimulateMatrices {
     const NAME: &'static str = "simulate-matrices";
     const ABOUT: &'static str = "a random positive semidefinite block matrix and a mask of its missing entries";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

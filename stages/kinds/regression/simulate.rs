@@ -32,7 +32,6 @@ pub struct Params {
 impl Stage for Simulate {
     const NAME: &'static str = "simulate";
     const ABOUT: &'static str = "a simulated regression task: the true map and the recipe of its samples";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
