@@ -125,3 +125,59 @@ fn without_home_downloads_do_not_go_to_the_current_folder() {
     assert_eq!(done.code, 0, "{}", done.err);
     assert!(!p.path().join(".repro/downloads").exists());
 }
+
+#[test]
+fn a_report_to_a_link_or_a_device_replaces_neither() {
+    let p = Project::new(SMALL);
+    p.ok("run all");
+    let at = |name: &str| p.path().join(name);
+    std::os::unix::fs::symlink("/dev/null", at("device.html")).unwrap();
+    std::fs::write(at("real.html"), "old").unwrap();
+    std::os::unix::fs::symlink("real.html", at("link.html")).unwrap();
+    std::os::unix::fs::symlink("later.html", at("dangling.html")).unwrap();
+    for name in ["device.html", "link.html", "dangling.html"] {
+        p.ok(&format!("report -o {name}"));
+        assert!(std::fs::symlink_metadata(at(name)).unwrap().is_symlink(), "{name} was replaced");
+    }
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    assert!(std::fs::read_to_string(at("real.html")).unwrap().contains("<html"));
+    assert!(std::fs::read_to_string(at("later.html")).unwrap().contains("<html"));
+}
+
+/// Runs to the end, or fails after a minute.
+fn in_time(mut run: std::process::Child) -> Finished {
+    let start = std::time::Instant::now();
+    while run.try_wait().unwrap().is_none() {
+        if start.elapsed().as_secs() > 60 {
+            run.kill().unwrap();
+            panic!("it hangs");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    run.wait_with_output().unwrap().into()
+}
+
+fn fifo(path: &std::path::Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn a_fifo_in_the_data_folder_does_not_hang() {
+    let p = Project::new("version: 1\nstages:\n  digits: {kind: fetch-digits}\n");
+    let data = tempfile::tempdir().unwrap();
+    for name in ["mfeat-fou", "mfeat.zip"] {
+        fifo(&data.path().join(name));
+    }
+    let done = in_time(p.start(&format!("run all --offline --data-dir {}", data.path().display())));
+    assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+}
+
+#[test]
+fn a_fifo_in_the_figures_folder_does_not_hang() {
+    let p = Project::new("version: 1\nstages:\n  fig: {kind: probe, publish: figures}\n");
+    std::fs::create_dir(p.path().join("figures")).unwrap();
+    fifo(&p.path().join("figures/out.bin"));
+    let done = in_time(p.start("run all"));
+    assert!([0, 1].contains(&done.code), "{}{}", done.out, done.err);
+    assert_eq!(p.fresh().len(), 1);
+}
