@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Choose {
-    /// Size of the experiments: a profile of pipeline.yaml (smoke, default, paper)
+    /// Size of the experiments: a profile of pipeline.yaml (smoke, default, paper) [default: default; where results are only
+    /// looked at, that of the last run]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Override a parameter: `name=value` for a global one, `stage.key=value` for one stage; may be repeated
@@ -48,7 +49,7 @@ pub struct Surroundings {
     /// Take a downloaded file although its checksum is not the one seen first
     #[arg(long)]
     pub accept_changed: bool,
-    /// Where training runs: `cuda` fails loudly without a usable GPU, `auto` says why it fell back
+    /// Where training runs: `cuda` fails loudly without a usable GPU, `auto` says why it fell back [default: auto]
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
     /// On a GPU, let products round their factors to TF32: faster, three digits

@@ -3,7 +3,7 @@
 use crate::cli::console::message;
 use crate::cli::options::{Choose, View};
 use crate::cli::project::{self, Project};
-use crate::cli::{output, run, signals};
+use crate::cli::{output, remembered, run, signals};
 use pipeline::run::slurm::{self, commands};
 use pipeline::{Engine, RunFolder, RunInfo, RunOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -80,6 +80,7 @@ pub fn start(
     let project = Project::open(dir, view)?;
     let env = project.env.clone();
     let engine = project.engine()?;
+    remembered::write(&engine.plan().folder, view);
     if engine.dry_run(&options)?.is_empty() {
         return run::execute(&engine, options, begun, &view.flags());
     }

@@ -97,9 +97,6 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         args.on == On::Slurm || (!args.detach && args.slurm.is_empty()),
         "--detach and --slurm say how to use a cluster: add --on slurm"
     );
-    if !args.dry_run {
-        remembered::write(&project.plan.folder, &args.view);
-    }
     if args.on == On::Slurm && !args.dry_run {
         anyhow::ensure!(force == Force::No, "--force runs here only: leave out --on slurm");
         return cluster::start(dir, &args.view, options, &args.slurm, args.detach);
@@ -109,6 +106,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     if args.dry_run {
         return dry_run(&engine, &options, start);
     }
+    remembered::write(&engine.plan().folder, &args.view);
     if let Some(why) = args.view.surroundings.fallback().filter(|_| trains) {
         message!("{why}");
     }
