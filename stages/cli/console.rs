@@ -3,7 +3,7 @@
 //! | stream | what fails | what happens |
 //! |---|---|---|
 //! | stdout | its reader went away (`repro status \| head -1`) | nothing: the reader has what it wanted |
-//! | stdout | any other error (a full disk, an I/O error) | the command ends with exit code [`IO`] |
+//! | stdout | any other error (a full disk, an I/O error) | the command ends with exit code [`MACHINE`] |
 //! | stderr | any error (a closed terminal, a log on a full disk) | messages are dropped and counted; the last line of a run says so |
 //!
 //! The macros of the standard library panic in these cases. Clippy refuses them in this program (see `main.rs`).
@@ -11,8 +11,8 @@
 use std::io::{ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Exit code when a stream, a file or the store could not be written.
-pub const IO: u8 = 3;
+/// Exit code when the machine is at fault: a stream, a disk, the store, a cluster.
+pub const MACHINE: u8 = 3;
 
 /// The error of stdout, if it had one.
 static OUTPUT_ERROR: Mutex<Option<String>> = Mutex::new(None);
@@ -66,19 +66,21 @@ pub fn exit_code(code: u8) -> u8 {
     match &*OUTPUT_ERROR.lock().unwrap_or_else(PoisonError::into_inner) {
         Some(why) => {
             line(&format!("error: the result could not be written to stdout: {why}"));
-            if code == 0 { IO } else { code }
+            if code == 0 { MACHINE } else { code }
         }
         None => code,
     }
 }
 
-/// Whether an error is about a disk or a stream rather than about what the user wrote.
-pub fn is_io(error: &anyhow::Error) -> bool {
-    use ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+/// Whether the machine is at fault rather than what the user wrote: a full disk, a store that cannot be written or is in use, a
+/// cluster.
+pub fn is_machine(error: &anyhow::Error) -> bool {
+    use pipeline::Error::{Busy, DiskFull, Executor, Io, ReadOnly};
+    use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     error.chain().any(|cause| {
         let engine = cause.downcast_ref::<pipeline::Error>();
         let system = cause.downcast_ref::<std::io::Error>();
-        matches!(engine, Some(pipeline::Error::DiskFull(_) | pipeline::Error::ReadOnly(_)))
+        matches!(engine, Some(DiskFull(_) | ReadOnly(_) | Io { .. } | Busy { .. } | Executor(_)))
             || system.is_some_and(|e| matches!(e.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem))
     })
 }

@@ -11,7 +11,7 @@
 //! | `console`, `options`, `project`, `remembered`, `signals`, `text` | what several commands share |
 //!
 //! Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 a unit failed or a check found
-//! something, 2 usage or configuration, 3 a disk or stream could not be written, 130 interrupted.
+//! something, 2 usage or configuration, 3 the disk, a stream, the store or the cluster, 130 interrupted.
 
 mod console;
 mod machine;
@@ -35,7 +35,7 @@ use {
     results::{compare, figures, report},
     run::cluster,
     show::{dag, status, why},
-    store::{get, verify},
+    store::{gc, get, verify},
 };
 
 /// Partial trace regression: the paper reproduced, and the method on your own data
@@ -55,7 +55,7 @@ use {
   repro status                      what is fresh, what is not
   repro fit --x X.npy --y Y.npy -o model.npz     the method on your own arrays
 
-Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 3 a disk or stream cannot be written, 130 interrupted."
+Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 3 disk, stream, store or cluster, 130 interrupted."
 )]
 pub struct Cli {
     /// Work in this folder (or the nearest one above it with a pipeline.yaml)
@@ -75,7 +75,7 @@ enum Command {
     Get(get::Args),
     Log(store::LogArgs),
     Verify(verify::Args),
-    Gc(store::GcArgs),
+    Gc(gc::Args),
     Attach(cluster::AttachArgs),
     Cancel(cluster::CancelArgs),
     #[command(hide = true)]
@@ -99,6 +99,11 @@ enum Command {
 /// Exit code for usage and configuration errors.
 const USAGE: u8 = 2;
 
+/// The exit code for an error.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    if console::is_machine(error) { console::MACHINE } else { USAGE }
+}
+
 /// Parse the command line, do what it says.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -115,7 +120,7 @@ pub fn main() -> ExitCode {
         Command::Get(a) => get::run(a, dir),
         Command::Log(a) => store::log(a, dir),
         Command::Verify(a) => verify::run(a, dir),
-        Command::Gc(a) => store::gc(a, dir),
+        Command::Gc(a) => gc::run(a, dir),
         Command::Attach(a) => cluster::attach(a, dir),
         Command::Cancel(a) => cluster::cancel(a, dir),
         Command::ExecChunk(a) => cluster::exec(a, dir),
@@ -136,7 +141,7 @@ pub fn main() -> ExitCode {
     };
     let code = done.unwrap_or_else(|error| {
         message!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));
-        if console::is_io(&error) { console::IO } else { USAGE }
+        exit_code(&error)
     });
     ExitCode::from(console::exit_code(code))
 }
@@ -153,7 +158,7 @@ pub fn enough_threads() {
 fn parsed(said: &clap::Error) -> u8 {
     let refused = said.use_stderr();
     match said.print() {
-        Err(e) if !refused && e.kind() != std::io::ErrorKind::BrokenPipe => console::IO,
+        Err(e) if !refused && e.kind() != std::io::ErrorKind::BrokenPipe => console::MACHINE,
         _ if refused => USAGE,
         _ => 0,
     }

@@ -15,8 +15,10 @@ where
 {
     const NAME: &'static str = S::NAME;
     const SEED_NAME: &'static str = S::SEED_NAME;
+    const SEEDLESS: &'static [&'static str] = S::SEEDLESS;
     const ABOUT: &'static str = S::ABOUT;
     const SCHEMA: u32 = S::SCHEMA;
+    const SEEDLESS: &'static [&'static str] = S::SEEDLESS;
     type Params = S::Params;
 
     fn check(&self, params: &S::Params) -> Result<(), ParamError> {

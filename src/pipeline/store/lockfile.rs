@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::freshness::key::{ArtefactDigests, Key};
 use crate::value::digest::Digest;
-use crate::yaml::{Node, YamlText, parse};
+use crate::yaml::{Limits, Node, YamlText, parse_within};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -61,7 +61,7 @@ impl Lockfile {
     /// always be written anew.
     pub fn load(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(path).ok()?;
-        let root = parse(YamlText::new("the lock file", &text)).ok()?;
+        let root = parse_within(YamlText::new("the lock file", &text), Limits::GENERATED).ok()?;
         let mut out = Self::default();
         let digest = |node: &Node| node.text().parse::<Digest>().ok();
         for (stage, units) in root.get("stages")?.entries().unwrap_or(&[]) {

@@ -10,4 +10,4 @@ mod error;
 mod tree;
 
 pub use error::{ConfigError, suggestion};
-pub use tree::{Data, Node, YamlText, parse};
+pub use tree::{Data, Limits, Node, YamlText, parse, parse_within};

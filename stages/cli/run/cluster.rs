@@ -4,7 +4,7 @@ use crate::cli::console::message;
 use crate::cli::options::{Choose, View};
 use crate::cli::project::{self, Project};
 use crate::cli::{output, remembered, run, signals};
-use pipeline::run::slurm::{self, commands};
+use pipeline::run::slurm;
 use pipeline::{Engine, RunFolder, RunInfo, RunOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
@@ -179,10 +179,11 @@ pub fn cancel(args: &CancelArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
     while folder.driven() && start.elapsed() < Duration::from_secs(30) {
         std::thread::sleep(Duration::from_millis(100));
     }
-    // Also when there is no driver or when it hangs.
-    commands::scancel(&commands::job_names(&folder))?;
+    // Also without a driver, or with one that hangs.
+    let taken = slurm::cancel(&folder)?;
     folder.end(signals::INTERRUPTED);
-    output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes\n", folder.id));
+    let rest = if taken { "" } else { "; scancel did not answer for all jobs, their tasks end before their next unit" };
+    output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes{rest}\n", folder.id));
     Ok(0)
 }
 

@@ -159,7 +159,7 @@ pub fn execute_with(
 }
 
 fn exit_code(summary: &Summary) -> u8 {
-    if !summary.failed.is_empty() {
+    if !summary.failed.is_empty() || !summary.unpublished.is_empty() {
         1
     } else if summary.interrupted {
         signals::INTERRUPTED
@@ -184,6 +184,9 @@ fn report(summary: &Summary, options: &RunOptions, wall: Duration, flags: &str) 
     }
     for path in &summary.published {
         message!("wrote {}", path.display());
+    }
+    for (path, error) in &summary.unpublished {
+        message!("{} {}: {error}; its result is in the store", paint.red("not written:"), path.display());
     }
     if summary.interrupted {
         let targets: Vec<String> = options.targets.iter().map(|t| quoted(t)).collect();

@@ -1,5 +1,6 @@
-//! Commands about the store: `repro path`, `repro log` and `repro gc` here, `repro get` and `repro verify` in files of their own.
+//! Commands about the store: `repro path` and `repro log` here, `repro gc`, `repro get` and `repro verify` in files of their own.
 
+pub mod gc;
 pub mod get;
 pub mod verify;
 
@@ -90,33 +91,5 @@ pub fn log(args: &LogArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
         }
     }
     output(&out);
-    Ok(0)
-}
-
-/// Remove from the store what no current result needs
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:
-  repro gc --dry-run     what would go
-  repro gc               remove it")]
-pub struct GcArgs {
-    #[command(flatten)]
-    view: View,
-    /// Only say what would go
-    #[arg(long)]
-    dry_run: bool,
-}
-
-/// `repro gc`.
-pub fn gc(args: &GcArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
-    let done = Project::open(dir, &args.view)?.engine()?.gc(args.dry_run)?;
-    let verb = if done.dry_run { "would remove" } else { "removed" };
-    output(&format!(
-        "{verb} {} ({}) and {}; kept {} ({})\n",
-        count(done.objects, "object"),
-        size(done.bytes),
-        count(done.records, "record"),
-        done.kept,
-        size(done.kept_bytes),
-    ));
     Ok(0)
 }

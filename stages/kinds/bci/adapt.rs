@@ -82,6 +82,8 @@ impl Stage for Adapt {
     const NAME: &'static str = "adapt";
     const ABOUT: &'static str =
         "out-of-sample adaptation of BCI covariances: no, full and learned mapping compared by MDM";
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -130,6 +130,8 @@ impl Stage for CompleteKernels {
     const NAME: &'static str = "complete-kernels";
     const SEED_NAME: &'static str = "complete";
     const ABOUT: &'static str = "kernels with missing samples completed by one method, and the error of each view";
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -95,6 +95,8 @@ impl Stage for CompleteMatrix {
     const NAME: &'static str = "complete-matrix";
     const SEED_NAME: &'static str = "fill";
     const ABOUT: &'static str = "a simulated matrix completed by one method, and its error over the missing entries";
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -92,6 +92,8 @@ impl Stage for Baselines {
     const NAME: &'static str = "baselines";
     const ABOUT: &'static str =
         "one of the models the paper compares with, over its grid of ranks, on a simulated task";
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["visits", "iterations", "tolerance"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -10,13 +10,15 @@
 use super::folder::{ChunkFile, ChunkUnit, RunFolder, TaskMessage};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::freshness::key::Key;
 use crate::host;
 use crate::run::Message;
 use crate::run::commit::{self, Committed, Finished, Shared};
 use crate::run::executor::{Job, Outcome};
+use crate::store::Session;
+use crate::store::claim::{Role, Verdict};
 use crate::store::index::Entry;
 use crate::store::record::{Provenance, Record};
-use crate::store::{Session, owner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::Write;
@@ -76,12 +78,14 @@ pub fn exec_chunk(
         return refuse(&mut messages, why.into());
     }
     let file: ChunkFile = patiently(grace, || run.read(&format!("chunks/{chunk}.json")))?;
+    // Behind the gate from here on, so that gc cannot remove what is read now and used later.
+    let session = engine.session(Role::Task(run.id.clone()));
     if let Some(why) = other_inputs(engine, &file) {
         return refuse(&mut messages, why);
     }
     let threads =
         ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"].iter().find_map(|v| std::env::var(v).ok()?.parse().ok());
-    let ended = engine.store().begin_task().and_then(|session| {
+    let ended = session.and_then(|session| {
         let messages = messages.try_clone().map_err(|e| Error::io("write", run.path(), e))?;
         let threads = threads.unwrap_or_else(host::cores);
         let mut worker = Worker { engine, run, session, messages, threads, grace, cancel, units: HashMap::new() };
@@ -161,7 +165,8 @@ impl Worker<'_> {
             scope.spawn(move || commit::run(engine.store(), &shared, work, &outbox));
             let mut busy = 0;
             while let Some(unit) = queue.pop_front() {
-                if self.cancel.load(Ordering::Relaxed) || start.elapsed().as_secs_f64() > file.deadline {
+                let late = start.elapsed().as_secs_f64() > file.deadline;
+                if late || self.cancel.load(Ordering::Relaxed) || self.run.stop_requested() {
                     break;
                 }
                 match self.turn(&unit)? {
@@ -178,7 +183,7 @@ impl Worker<'_> {
                         let error = format!(
                             "its job ended {FATAL} times while it ran (killed, out of memory, or the node was lost)"
                         );
-                        send(&mut self.messages, &TaskMessage::Failed { key: unit.key, error })?;
+                        self.failed(unit.key, error)?;
                     }
                     Turn::Run => {
                         busy = 0;
@@ -195,20 +200,19 @@ impl Worker<'_> {
 
     /// Decides under the journal's lock whether this task runs the unit, so that of two tasks one does.
     fn turn(&self, unit: &ChunkUnit) -> Result<Turn> {
-        let locks = self.engine.store().locks();
-        self.engine.store().journal.update(|index| {
-            if index.records.contains_key(&unit.key) && !unit.again {
-                return (Vec::new(), Turn::Recorded);
-            }
-            match index.claims.get(&unit.key) {
-                Some(id)
-                    if owner::is_task(id) && *id != self.session.owner.id && owner::alive(&locks, id).is_some() =>
-                {
-                    (Vec::new(), Turn::Busy)
-                }
-                _ => (vec![Entry::Claim { key: unit.key, owner: self.session.owner.id.clone() }], Turn::Run),
-            }
+        let (locks, owner) = (self.engine.store().locks(), &self.session.owner);
+        self.engine.store().journal.update(|index| match owner.decide(index, &unit.key, unit.again, &locks) {
+            Verdict::Recorded => (Vec::new(), Turn::Recorded),
+            Verdict::Theirs(_) | Verdict::Served => (Vec::new(), Turn::Busy),
+            Verdict::Ours => (vec![owner.claim(unit.key)], Turn::Run),
         })
+    }
+
+    /// A unit failed: its claim goes back first, so that whoever tries it again need not wait for the end of this task.
+    fn failed(&mut self, key: Key, error: String) -> Result<()> {
+        let release = Entry::Release { key, owner: self.session.owner.id.clone() };
+        self.engine.store().journal.update(|_| (vec![release], ()))?;
+        send(&mut self.messages, &TaskMessage::Failed { key, error })
     }
 
     fn run(&mut self, unit: ChunkUnit, finished: &std::sync::mpsc::Sender<Finished>) -> Result<()> {
@@ -246,9 +250,9 @@ impl Worker<'_> {
             }
             // A task that is asked to end blames no unit.
             Outcome::Failed { .. } if self.cancel.load(Ordering::Relaxed) => Ok(()),
-            Outcome::Failed { error } => send(&mut self.messages, &TaskMessage::Failed { key: unit.key, error }),
+            Outcome::Failed { error } => self.failed(unit.key, error),
             Outcome::Broken { error } => Err(error),
-            Outcome::Stored => Ok(()),
+            Outcome::Stored | Outcome::Stopped => Ok(()),
         }
     }
 

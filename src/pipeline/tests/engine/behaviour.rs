@@ -207,10 +207,13 @@ fn garbage_is_what_no_profile_needs() {
     p.engine_for(big.clone()).run(&RunOptions::default(), &mut |_| {}).unwrap();
     let engine = p.engine_for(small);
     engine.run(&RunOptions::default(), &mut |_| {}).unwrap();
-    let kept = engine.gc_keeping(std::slice::from_ref(&big), false).unwrap();
+    std::fs::remove_file(p.path("pipeline.big.lock")).unwrap();
+    let options = CollectOptions { older_than: std::time::Duration::ZERO, ..Default::default() };
+    let with_big = CollectOptions { profiles: vec![big.clone()], ..options.clone() };
+    let kept = engine.gc(&with_big).unwrap();
     assert_eq!((kept.records, kept.objects, kept.kept), (0, 0, 2));
-    assert_eq!(engine.gc(true).unwrap().objects, 1);
-    let gone = engine.gc(false).unwrap();
+    assert_eq!(engine.gc(&CollectOptions { dry_run: true, ..options.clone() }).unwrap().objects, 1);
+    let gone = engine.gc(&options).unwrap();
     assert_eq!((gone.records, gone.objects, gone.kept), (1, 1, 1));
     assert!(engine.why(&["a"]).unwrap()[0].fresh);
     assert_eq!(p.run(yaml).ran.len(), 0);

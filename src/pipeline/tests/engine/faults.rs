@@ -122,7 +122,7 @@ fn a_damaged_line_costs_its_unit_and_is_reported() {
     assert!(matches!(problems[..], [Finding::DamagedRecord { .. }]), "{problems:?}");
     assert_eq!(p.run(WIDE).ran, ["d"]);
     let engine = p.engine(WIDE);
-    engine.gc(false).unwrap();
+    engine.gc(&CollectOptions::default()).unwrap();
     assert_eq!(p.engine(WIDE).verify(&["all"]).unwrap().problems, []);
 }
 

@@ -15,7 +15,8 @@ fn values() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 16, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::List),
-            prop::collection::btree_map("[a-z]{1,3}", inner, 0..4).prop_map(Value::Map),
+            prop::collection::btree_map("[a-z]{1,3}", inner, 0..4)
+                .prop_map(|map| Value::Map(map.into_iter().collect())),
         ]
     })
 }

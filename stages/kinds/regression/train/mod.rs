@@ -105,6 +105,8 @@ struct Line<'a> {
 impl Stage for Train {
     const NAME: &'static str = "train";
     const ABOUT: &'static str = "one partial trace regression fit on a simulated task, by Adam or to the optimum";
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs", "iterations", "tolerance"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
