@@ -18,7 +18,6 @@ where
     const SEEDLESS: &'static [&'static str] = S::SEEDLESS;
     const ABOUT: &'static str = S::ABOUT;
     const SCHEMA: u32 = S::SCHEMA;
-    const SEEDLESS: &'static [&'static str] = S::SEEDLESS;
     type Params = S::Params;
 
     fn check(&self, params: &S::Params) -> Result<(), ParamError> {
