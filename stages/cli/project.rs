@@ -1,6 +1,8 @@
 //! Finding the project: the nearest pipeline.yaml from here upwards.
 
+use super::console::message;
 use super::options::{Choose, View};
+use super::remembered;
 use pipeline::{Config, Engine, EngineOptions, Environment, Plan};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,8 @@ pub struct Project {
     pub plan: Plan,
     /// What stages may use.
     pub env: Environment,
+    /// The flags it was opened with, as [`View::flags`] gives them.
+    pub flags: String,
 }
 
 impl Project {
@@ -42,7 +46,24 @@ impl Project {
     pub fn open(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
         let plan = plan(&find(start)?, &view.choose)?;
         view.surroundings.check()?;
-        Ok(Project { plan, env: view.surroundings.environment() })
+        Ok(Project { plan, env: view.surroundings.environment(), flags: view.flags() })
+    }
+
+    /// Opens the project to look at results: with the settings of the last run, unless a flag says otherwise.
+    pub fn look(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
+        let folder = find(start)?;
+        let last = remembered::read(&folder).filter(|last| *view == View::default() && *last != *view);
+        let Some(last) = last else { return Project::open(Some(&folder), view) };
+        match Project::open(Some(&folder), &last) {
+            Ok(project) => {
+                message!("with the settings of the last run:{} (`--profile default` for none of them)", project.flags);
+                Ok(project)
+            }
+            Err(why) => {
+                message!("not with the settings of the last run ({}), because {why:#}", last.flags().trim_start());
+                Project::open(Some(&folder), view)
+            }
+        }
     }
 
     /// The engine on its store.
@@ -76,5 +97,5 @@ pub fn hint(error: &anyhow::Error) -> String {
 /// The checked pipeline of a folder.
 pub fn plan(folder: &Path, choose: &Choose) -> anyhow::Result<Plan> {
     let config = Config::load(folder.join(FILE))?;
-    Ok(config.plan(&choose.profile, &choose.sets, &crate::kinds::kinds())?)
+    Ok(config.plan(choose.profile(), &choose.sets, &crate::kinds::kinds())?)
 }

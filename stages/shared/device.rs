@@ -11,7 +11,7 @@ use kraus::{Flow, Progress};
 use pipeline::{Context, Environment};
 use std::collections::BTreeMap;
 
-/// Name of the value of the environment that says where to train: `auto`, `cpu`, `cuda`, with `-tf32` where TF32 will do.
+/// Name of the value of the environment that says where to train: `auto`, `cpu`, `cuda`, with `-tf32` where TF32 is allowed.
 pub const BACKEND: &str = "backend";
 
 /// Name of the value of the environment that says how this machine computes; it is recorded with each result, for the reader.

@@ -4,8 +4,7 @@
 //! scripts do. One map is a masked factorisation: rows without any observed entry stay at their start, whichever solver
 //! is used. There `exact` gives what Adam gives, at the cost of a factorisation.
 
-use crate::shared::checks::at_least_one;
-use crate::shared::solver::SolverChoice;
+use crate::shared::params::{SolverChoice, at_least_one};
 use anyhow::Result;
 use kraus::completion::{Completion, CompletionParams, Partial, complete, complete_with};
 use kraus::{AdamParams, Gamma, LbfgsParams, Stopping};
@@ -71,15 +70,15 @@ macro_rules! completion_params {
             rescale: bool,
             /// Adam or the exact solver.
             #[serde(default)]
-            solver: $crate::shared::solver::SolverChoice,
+            solver: $crate::shared::params::SolverChoice,
             /// Adam: epochs. Exact: iterations at most.
-            #[serde(default = "crate::shared::defaults::number::<{ crate::shared::protocol::EPOCHS }>")]
+            #[serde(default = "crate::shared::params::number::<{ crate::shared::protocol::EPOCHS }>")]
             epochs: usize,
             /// Adam: blocks in a batch.
-            #[serde(default = "crate::shared::defaults::number::<{ crate::shared::protocol::BATCH }>")]
+            #[serde(default = "crate::shared::params::number::<{ crate::shared::protocol::BATCH }>")]
             batch: usize,
             /// Adam: learning rate.
-            #[serde(default = "crate::shared::defaults::ratio::<1, 1000>")]
+            #[serde(default = "crate::shared::params::ratio::<1, 1000>")]
             learning_rate: f64,
         }
 

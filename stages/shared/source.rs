@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 /// Artefact that says which data were used (`datasets::fetch::Provenance`).
 pub const SOURCE: &str = "source.json";
 
-/// Downloads are shared by all projects of a user: $REPRO_CACHE, else the XDG cache folder, else a folder of the project.
+/// Downloads are shared by all projects of a user: $REPRO_CACHE, else the XDG cache folder, else one in the home folder (which the
+/// system knows also when $HOME is not set), else a temporary folder. Never the current folder.
 pub fn cache_dir() -> PathBuf {
     let under =
         |var: &str, rest: &str| std::env::var_os(var).filter(|v| !v.is_empty()).map(|v| PathBuf::from(v).join(rest));
     under("REPRO_CACHE", "")
         .or_else(|| under("XDG_CACHE_HOME", "repro"))
-        .or_else(|| under("HOME", ".cache/repro"))
-        .unwrap_or_else(|| PathBuf::from(".repro/downloads"))
+        .or_else(|| std::env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".cache/repro")))
+        .unwrap_or_else(|| std::env::temp_dir().join("repro-downloads"))
 }
 
 /// Names of the values of the environment that data stages read: a folder, and three flags.

@@ -141,6 +141,8 @@ impl Files {
                 if depth < 4 {
                     self.add_folder(&path, &format!("{name}/"), depth + 1)?;
                 }
+            } else if !path.is_file() {
+                // A pipe or a device: reading it could wait for ever.
             } else if base.to_ascii_lowercase().ends_with(".zip") {
                 self.add_disk_zip(&path, &format!("{name}/"))?;
             } else if self.entries.len() < self.limits.members {

@@ -94,7 +94,7 @@ pub trait Stage: Send + Sync + 'static {
     /// One line that says what the kind does.
     const ABOUT: &'static str;
     /// See [`Kind::schema`].
-    const SCHEMA: u32;
+    const SCHEMA: u32 = 1;
     /// See [`Kind::seedless`].
     const SEEDLESS: &'static [&'static str] = &[];
     /// The parameters, with `#[serde(deny_unknown_fields)]` and `#[serde(default)]` where a default exists.

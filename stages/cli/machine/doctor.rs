@@ -121,7 +121,7 @@ fn place(folder: Option<&Path>) -> Vec<Check> {
         let detail = "no pipeline.yaml here or above; `repro run` needs one (-C DIR names its folder)";
         return vec![check("project", State::Note, detail)];
     };
-    let choose = crate::cli::options::Choose { profile: "default".into(), sets: Vec::new() };
+    let choose = crate::cli::options::Choose::default();
     let mut out = vec![match project::plan(folder, &choose) {
         Ok(plan) => {
             let size = format!("{}, {}", count(plan.stages.len(), "stage"), count(plan.units.len(), "unit"));
@@ -187,8 +187,12 @@ fn data(surroundings: &Surroundings) -> Vec<Check> {
     };
     // All hosts are looked up at once, because a name server that does not answer takes seconds to give up.
     std::thread::scope(|scope| {
-        let asked: Vec<_> = hosts.iter().map(|host| scope.spawn(|| ask(host))).collect();
-        out.extend(asked.into_iter().filter_map(|a| a.join().ok()));
+        let start = |host| std::thread::Builder::new().spawn_scoped(scope, move || ask(host));
+        let asked: Vec<_> = hosts.iter().map(|host| (host, start(host))).collect();
+        // Where no more threads can be started, the host is asked in this one.
+        out.extend(
+            asked.into_iter().filter_map(|(host, asked)| asked.map_or_else(|_| Some(ask(host)), |a| a.join().ok())),
+        );
     });
     out
 }

@@ -2,6 +2,7 @@
 
 use super::super::text::Paint;
 use super::super::{json, output};
+use crate::cli::console::message;
 use serde_json::{Map, Value};
 
 /// Named findings in order.
@@ -21,7 +22,7 @@ impl Facts {
     /// Warns on stderr; scripts find it under `warnings`.
     pub fn warn(&mut self, text: impl Into<String>) {
         let text = text.into();
-        eprintln!("{} {text}", Paint::stderr().yellow("warning:"));
+        message!("{} {text}", Paint::stderr().yellow("warning:"));
         if let Value::Array(list) = self.json.entry("warnings").or_insert_with(|| Value::Array(vec![])) {
             list.push(text.into());
         }

@@ -7,6 +7,7 @@
 use super::facts::number;
 use super::fit_data::Data;
 use super::fit_solve::Plan;
+use crate::cli::console::message;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use std::io::IsTerminal;
@@ -62,7 +63,7 @@ pub fn curve(data: &Data, plan: &Plan, ranks: &[usize], folds: usize) -> Result<
     for &rank in ranks {
         let now = score(data, plan, rank, folds)?;
         if watched {
-            eprintln!("rank {rank}: validation mse {}", number(now.mean()));
+            message!("rank {rank}: validation mse {}", number(now.mean()));
         }
         curve.push(now);
         let best = least(&curve);

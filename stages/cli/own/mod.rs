@@ -32,6 +32,7 @@ use std::path::Path;
 
 /// Goes where `-C` says: the paths of these commands are relative to it.
 pub fn enter(dir: Option<&Path>) -> anyhow::Result<()> {
+    super::enough_threads();
     match dir {
         Some(dir) => std::env::set_current_dir(dir).with_context(|| format!("-C {}: no such folder", dir.display())),
         None => Ok(()),

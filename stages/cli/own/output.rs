@@ -1,6 +1,7 @@
 //! Files that commands leave: whole or not at all.
 //!
-//! Everything is written to a temporary file in the folder of the target, synced and renamed. Whether the target can be
+//! Everything is written to a temporary file in the folder of the target, synced and renamed. A device or a pipe is written to as it
+//! is, and the target of a symbolic link is replaced, not the link. Whether the target can be
 //! written is asked before the work begins, so that an hour of fitting does not end in a refusal.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -26,8 +27,21 @@ pub fn check_ends(path: &Path, ends: &[&str]) -> Result<()> {
     check(path)
 }
 
+/// Whether the name stands for something that takes bytes and is no file: a device, a pipe, a socket.
+fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// The file that a name stands for: a symbolic link is written through, not replaced.
+fn resolved(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path)
+        .or_else(|_| std::fs::read_link(path).map(|to| path.with_file_name("").join(to)))
+        .unwrap_or_else(|_| path.to_path_buf())
+}
+
 fn temporary(path: &Path) -> Result<NamedTempFile> {
     let folder = match path.parent() {
+        _ if is_stream(path) => std::env::temp_dir(),
         Some(p) if p != Path::new("") => p.to_path_buf(),
         _ => PathBuf::from("."),
     };
@@ -49,8 +63,15 @@ fn temporary(path: &Path) -> Result<NamedTempFile> {
 
 /// Writes a file through `fill`.
 pub fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut std::fs::File>) -> Result<()>) -> Result<()> {
-    let mut file = temporary(path)?;
     let failed = || format!("{} cannot be written", path.display());
+    if is_stream(path) {
+        let mut stream = std::fs::File::options().write(true).open(path).with_context(failed)?;
+        let mut out = BufWriter::new(&mut stream);
+        fill(&mut out)?;
+        return out.flush().with_context(failed);
+    }
+    let path = &resolved(path);
+    let mut file = temporary(path)?;
     {
         let mut out = BufWriter::new(file.as_file_mut());
         // Only what the file system says is about this file; a bad sample met on the way speaks for itself.

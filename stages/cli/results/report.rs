@@ -2,6 +2,7 @@
 
 use super::outcome::{Outcome, read_outcome};
 use super::{story, summary};
+use crate::cli::console::message;
 use crate::cli::options::View;
 use crate::cli::own::output::write;
 use crate::cli::project::Project;
@@ -34,7 +35,9 @@ pub struct Args {
 
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
-    let engine = Project::open(dir, &args.view)?.engine()?;
+    let project = Project::look(dir, &args.view)?;
+    let flags = project.flags.clone();
+    let engine = project.engine()?;
     let outcome = read_outcome(&engine)?;
     let profile = &engine.plan().profile;
     let default = || {
@@ -48,7 +51,10 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
     }
     write(&path, |out| Ok(out.write_all(html.as_bytes())?))?;
     if !outcome.missing.is_empty() {
-        eprintln!("left out, since not up to date: {}; `repro run all` computes them", outcome.missing.join(", "));
+        message!(
+            "left out, since not up to date: {}; `repro run all{flags}` computes them",
+            outcome.missing.join(", ")
+        );
     }
     crate::cli::output(&format!("{}\n", path.display()));
     if args.open {

@@ -1,8 +1,9 @@
 //! `repro run --on slurm`, `repro attach`, `repro cancel`, and the hidden `repro exec-chunk` that Slurm starts on nodes.
 
+use crate::cli::console::message;
 use crate::cli::options::{Choose, View};
 use crate::cli::project::{self, Project};
-use crate::cli::{output, run, signals};
+use crate::cli::{output, remembered, run, signals};
 use pipeline::run::slurm;
 use pipeline::{Engine, RunFolder, RunInfo, RunOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -62,7 +63,7 @@ fn chosen(dir: Option<&Path>, id: Option<&String>) -> anyhow::Result<RunFolder> 
 
 /// The engine as the run's driver saw it.
 fn reopen(dir: Option<&Path>, info: &RunInfo) -> anyhow::Result<Engine> {
-    let choose = Choose { profile: info.profile.clone(), sets: info.sets.clone() };
+    let choose = Choose { profile: Some(info.profile.clone()), sets: info.sets.clone() };
     let plan = project::plan(&project::find(dir)?, &choose)?;
     Ok(project::engine(plan, info.env.clone())?)
 }
@@ -79,13 +80,14 @@ pub fn start(
     let project = Project::open(dir, view)?;
     let env = project.env.clone();
     let engine = project.engine()?;
+    remembered::write(&engine.plan().folder, view);
     if engine.dry_run(&options)?.is_empty() {
-        return run::execute(&engine, options, begun);
+        return run::execute(&engine, options, begun, &view.flags());
     }
     let info = RunInfo {
         program: program(),
         plan: engine.plan_digest(),
-        profile: view.choose.profile.clone(),
+        profile: view.choose.profile().to_string(),
         sets: view.choose.sets.clone(),
         env,
         targets: options.targets.clone(),
@@ -96,15 +98,17 @@ pub fn start(
     if detach {
         return background(dir, &folder);
     }
-    eprintln!("run {}: `repro attach` continues it should this process end", folder.id);
-    drive(&engine, &folder, options, begun)
+    message!("run {}: `repro attach` continues it should this process end", folder.id);
+    drive(&engine, &folder, options, begun, &format!("{} --on slurm", view.flags()))
 }
 
-fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instant) -> anyhow::Result<u8> {
+fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instant, flags: &str) -> anyhow::Result<u8> {
     let (program, project) = (std::env::current_exe()?, &engine.plan().folder);
     let worker = [&program.to_string_lossy(), "-C", &project.to_string_lossy(), "exec-chunk"];
     let worker = worker.map(str::to_string).to_vec();
-    run::execute_with(engine, options, begun, |options, events| slurm::drive(engine, folder, worker, options, events))
+    run::execute_with(engine, options, begun, flags, |options, events| {
+        slurm::drive(engine, folder, worker, options, events)
+    })
 }
 
 /// Starts `repro attach` in the background; it writes its messages to a file.
@@ -139,13 +143,13 @@ pub fn attach(args: &AttachArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
         folder.id
     );
     let options = RunOptions { targets: info.targets, fail_fast: info.fail_fast, ..RunOptions::default() };
-    drive(&engine, &folder, options, Instant::now())
+    drive(&engine, &folder, options, Instant::now(), " --on slurm")
 }
 
 /// Shows what the driver in the background says until it ends. Ctrl-C ends only the showing.
 fn follow(folder: &RunFolder) -> anyhow::Result<u8> {
     let path = folder.path().join("driver.log");
-    eprintln!("run {} is driven by another process; its messages (Ctrl-C leaves, the run goes on):", folder.id);
+    message!("run {} is driven by another process; its messages (Ctrl-C leaves, the run goes on):", folder.id);
     let (mut offset, mut last) = (0, false);
     loop {
         let mut text = String::new();

@@ -1,6 +1,6 @@
 //! `repro gc`: remove from the store what nothing refers to.
 
-use crate::cli::options::{Choose, View};
+use crate::cli::options::View;
 use crate::cli::project::{self, Project};
 use crate::cli::text::{Table, count, size};
 use crate::cli::{USAGE, json, output};
@@ -71,8 +71,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     };
     // Without knowing what every profile refers to, nothing may go: a mistake in one of them is an error here.
     for profile in config.profiles() {
-        let choose = Choose { profile, sets: Vec::new() };
-        options.profiles.push(config.plan(&choose.profile, &choose.sets, &kinds)?);
+        options.profiles.push(config.plan(&profile, &[], &kinds)?);
     }
     if let Some(stage) = &args.only {
         let known = options.profiles.iter().any(|plan| plan.stage(stage).is_some());

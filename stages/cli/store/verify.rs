@@ -37,7 +37,7 @@ pub struct Args {
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let engine = Project::open(dir, &args.view)?.engine()?;
+    let engine = Project::look(dir, &args.view)?.engine()?;
     let found = verify(&engine, args)?;
     if args.json {
         json(&found)?;

@@ -7,9 +7,8 @@
 //! coordinates is a Kraus map of the same rank in the old ones, so the model is the paper's; only the weight changes
 //! that the square loss gives to directions of little power. The classifier's geometry counts them as much as the strong ones.
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
 use crate::shared::files::{input_with, read_npy, write_npy};
+use crate::shared::params::{at_least_one, number, ratio};
 use crate::shared::rows::{row, write_rows};
 use crate::shared::sessions::sessions;
 use kraus::{AdamParams, Flow, Problem, Session, Solver, Start, Stopping};
@@ -83,7 +82,6 @@ impl Stage for Adapt {
     const NAME: &'static str = "adapt";
     const ABOUT: &'static str =
         "out-of-sample adaptation of BCI covariances: no, full and learned mapping compared by MDM";
-    const SCHEMA: u32 = 1;
     /// How long to train changes no start.
     const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;

@@ -49,7 +49,6 @@ enum Shrinkage {
 impl Stage for Covariances {
     const NAME: &'static str = "covariances";
     const ABOUT: &'static str = "trial covariances of one BCI session, from real recordings or simulated ones";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -45,7 +45,6 @@ enum What {
 impl Stage for BciFigures {
     const NAME: &'static str = "bci-figures";
     const ABOUT: &'static str = "table 3, the embedding and the transport plan, from the results of BCI adaptation";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {

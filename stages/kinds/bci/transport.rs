@@ -4,8 +4,8 @@
 //! variant of Yair et al. 2019: weights from a kernel density and a group-lasso term on the classes of session T.
 //! Each matrix of T is mapped to the weighted Riemannian mean of the 20 matrices of E with the largest weights in its row.
 
-use crate::shared::defaults::number;
 use crate::shared::files::{write_json, write_npy};
+use crate::shared::params::number;
 use crate::shared::sessions::sessions;
 use ndarray::{Array1, Array3, Axis};
 use pipeline::{Context, Stage, StageResult};
@@ -59,7 +59,6 @@ struct Info {
 impl Stage for Transport {
     const NAME: &'static str = "transport";
     const ABOUT: &'static str = "optimal transport of one subject's first session to the second";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {

@@ -4,12 +4,10 @@
 //! shares its last map among all blocks, so it matters which samples a block holds. `by-class`, the published order, gives the
 //! labels away; `shuffled` does not; `seriated` is computed from the observed kernels alone.
 
-use crate::shared::checks::sizes;
-use crate::shared::defaults::number;
 use crate::shared::files::{input_with, read_npy, write_json, write_npy};
+use crate::shared::params::{SolverChoice, number, sizes};
 use crate::shared::protocol::{BLOCKS, Protocol, completion_params};
 use crate::shared::rows::{Row, row, write_rows};
-use crate::shared::solver::SolverChoice;
 use anyhow::{Result, anyhow, ensure};
 use baselines::cvkt::Cvkt;
 use baselines::imputation;
@@ -132,7 +130,6 @@ impl Stage for CompleteKernels {
     const NAME: &'static str = "complete-kernels";
     const SEED_NAME: &'static str = "complete";
     const ABOUT: &'static str = "kernels with missing samples completed by one method, and the error of each view";
-    const SCHEMA: u32 = 1;
     /// How long to train changes no start.
     const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;

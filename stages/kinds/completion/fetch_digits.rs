@@ -1,7 +1,7 @@
 //! Kind `fetch-digits`: Multiple Features, six descriptions of handwritten digits, the first samples of each class.
 
-use crate::shared::defaults::number;
 use crate::shared::files::write_npy;
+use crate::shared::params::number;
 use crate::shared::source::{externals, options_of, record};
 use datasets::mfeat;
 use ndarray::Array1;
@@ -24,7 +24,6 @@ pub struct Params {
 impl Stage for FetchDigits {
     const NAME: &'static str = "fetch-digits";
     const ABOUT: &'static str = "Multiple Features (UCI): the first samples of each digit in six views";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -1,10 +1,9 @@
 //! Kind `complete-matrix`: completes a simulated matrix by one method and measures the error over the missing entries.
 
-use crate::shared::defaults::number;
 use crate::shared::files::{input_with, read_npy, write_npy};
+use crate::shared::params::{SolverChoice, number};
 use crate::shared::protocol::{BLOCKS, Protocol, completion_params};
 use crate::shared::rows::{row, write_rows};
-use crate::shared::solver::SolverChoice;
 use anyhow::{Result, anyhow};
 use baselines::{Regressor, TensorTrain, TraceRegression, Training};
 use kraus::completion::{Partial, assemble, blocks};
@@ -96,7 +95,6 @@ impl Stage for CompleteMatrix {
     const NAME: &'static str = "complete-matrix";
     const SEED_NAME: &'static str = "fill";
     const ABOUT: &'static str = "a simulated matrix completed by one method, and its error over the missing entries";
-    const SCHEMA: u32 = 1;
     /// How long to train changes no start.
     const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;

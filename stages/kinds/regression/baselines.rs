@@ -3,11 +3,9 @@
 //! The grid is chosen on the validation set, never on the test set; the paper reports the best rank without saying on
 //! which data it was chosen.
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
 use crate::shared::files::{input_with, read_json};
-use crate::shared::rows::{Row, row, write_rows};
-use crate::shared::solver::SolverChoice;
+use crate::shared::params::{SolverChoice, at_least_one, number, ratio};
+use crate::shared::rows::{Row, Task, row, write_rows};
 use anyhow::Result;
 use baselines::{
     Fitted, Hopls, Multivariate, Optimiser, RankPath, Regressor, TensorTrain, TraceRegression, Training, Tucker,
@@ -80,12 +78,8 @@ fn ranks() -> Vec<usize> {
 struct Line<'a> {
     model: Model,
     solver: &'static str,
-    map: &'a str,
-    true_rank: usize,
-    noise: f64,
-    dataset: u64,
-    l: usize,
-    rank: usize,
+    #[serde(flatten)]
+    task: Task<'a>,
     parameters: usize,
     train_mse: f64,
     validation_mse: f64,
@@ -98,7 +92,6 @@ impl Stage for Baselines {
     const NAME: &'static str = "baselines";
     const ABOUT: &'static str =
         "one of the models the paper compares with, over its grid of ranks, on a simulated task";
-    const SCHEMA: u32 = 1;
     /// How long to train changes no start.
     const SEEDLESS: &'static [&'static str] = &["visits", "iterations", "tolerance"];
     type Params = Params;
@@ -136,12 +129,7 @@ impl Stage for Baselines {
                     (Model::TensorTrain | Model::Tucker, SolverChoice::Exact) => "exact",
                     _ => "",
                 },
-                map: &p.map,
-                true_rank: p.true_rank,
-                noise: p.noise,
-                dataset: p.dataset,
-                l: p.l,
-                rank,
+                task: Task { map: &p.map, true_rank: p.true_rank, noise: p.noise, dataset: p.dataset, l: p.l, rank },
                 parameters: fitted.report.parameters,
                 train_mse: fitted.mse(train.x.view(), train.y.view())?,
                 validation_mse: fitted.mse(held.x.view(), held.y.view())?,

@@ -1,10 +1,10 @@
 //! Kind `regression-figures`: figure 2, table 2 and the bound, drawn from the results. Trains nothing.
 
 use super::results::{DELTA, MODELS, bounded, chosen, curve, least_drop, settings, term};
-use crate::shared::render::{figure, table};
+use crate::shared::render::{Drawings, figure, table};
 use crate::shared::results::{read_results, values};
 use anyhow::Result;
-use pipeline::{Context, Stage, StageResult};
+use pipeline::Context;
 use report::aggregate::Summary;
 use report::figures::{RankCurve, RankPanel, error_against_rank};
 use report::results::Cell;
@@ -12,38 +12,25 @@ use report::table::{Best, Spec};
 use report::{Figure, Results, Source, Table};
 use serde::{Deserialize, Serialize};
 
-/// The kind.
-pub struct RegressionFigures;
-
-/// Its parameters.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// What to draw.
-    what: What,
-}
-
+/// What there is to draw.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum What {
+pub enum What {
     Figure2,
     Table2,
     Bound,
 }
 
-impl Stage for RegressionFigures {
+impl Drawings for What {
     const NAME: &'static str = "regression-figures";
     const ABOUT: &'static str = "figure 2, table 2 and the bound, from the results of simulated regression";
-    const SCHEMA: u32 = 1;
-    type Params = Params;
 
-    fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        match p.what {
-            What::Figure2 => figure(ctx, &figure2(ctx)?)?,
-            What::Table2 => table(ctx, &table2(ctx)?)?,
-            What::Bound => figure(ctx, &bound(ctx)?)?,
+    fn draw(self, ctx: &Context) -> Result<()> {
+        match self {
+            What::Figure2 => figure(ctx, &figure2(ctx)?),
+            What::Table2 => table(ctx, &table2(ctx)?),
+            What::Bound => figure(ctx, &bound(ctx)?),
         }
-        Ok(())
     }
 }
 

@@ -1,24 +1,22 @@
 //! Kind `regression-results`: the rows of simulated regression as one table, and its numbers: table 2 in each setting, the drop of
 //! figure 2, the gap of theorem 4. How rows are selected and what the paper states stands here too, for the figures.
 
-use crate::shared::results::{NoParams, Numbers, values, write_results};
+use crate::shared::results::{Experiment, Numbers, values};
 use anyhow::Result;
 use kraus::{BoundParams, bound};
-use pipeline::{Context, Stage, StageResult};
+use pipeline::Context;
 use report::Results;
 
-/// The kind.
-pub struct RegressionResults;
+/// The experiment.
+pub struct Regression;
 
-impl Stage for RegressionResults {
+impl Experiment for Regression {
     const NAME: &'static str = "regression-results";
     const ABOUT: &'static str =
         "all fits of simulated regression as one table, and the numbers its claims are judged by";
-    const SCHEMA: u32 = 1;
-    type Params = NoParams;
 
-    fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
-        Ok(write_results(ctx, metrics)?)
+    fn metrics(_: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+        metrics(results, out)
     }
 }
 

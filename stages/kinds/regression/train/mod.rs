@@ -5,12 +5,10 @@
 
 mod exact;
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
 use crate::shared::device;
 use crate::shared::files::{input_with, read_json};
-use crate::shared::rows::{row, write_rows};
-use crate::shared::solver::SolverChoice;
+use crate::shared::params::{SolverChoice, at_least_one, number, ratio};
+use crate::shared::rows::{Task, row, write_rows};
 use anyhow::{Context as _, Result};
 use kraus::backend::{Job, Trial};
 use kraus::simulate::{Recipe, Samples, Split};
@@ -90,12 +88,8 @@ pub struct Params {
 struct Line<'a> {
     model: &'static str,
     solver: &'a str,
-    map: &'a str,
-    true_rank: usize,
-    noise: f64,
-    dataset: u64,
-    l: usize,
-    rank: usize,
+    #[serde(flatten)]
+    task: Task<'a>,
     train_mse: f64,
     validation_mse: f64,
     /// Largest squared error of a held-out entry.
@@ -111,7 +105,6 @@ struct Line<'a> {
 impl Stage for Train {
     const NAME: &'static str = "train";
     const ABOUT: &'static str = "one partial trace regression fit on a simulated task, by Adam or to the optimum";
-    const SCHEMA: u32 = 1;
     /// How long to train changes no start.
     const SEEDLESS: &'static [&'static str] = &["epochs", "iterations", "tolerance"];
     type Params = Params;
@@ -182,12 +175,7 @@ impl<'a> Judge<'a> {
         Ok(Line {
             model: "ptr",
             solver,
-            map: &p.map,
-            true_rank: p.true_rank,
-            noise: p.noise,
-            dataset: p.dataset,
-            l: p.l,
-            rank,
+            task: Task { map: &p.map, true_rank: p.true_rank, noise: p.noise, dataset: p.dataset, l: p.l, rank },
             train_mse,
             validation_mse: squares.sum() / squares.len() as f64,
             largest: squares.iter().copied().fold(0.0, f64::max),
