@@ -89,6 +89,17 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         to_training(&self.layers, &stack.to_vec(), &mut self.params);
     }
 
+    /// Takes the parameters of an engine for the same stack on another problem. The two layouts differ where one problem
+    /// has matrices and the other matrix units; `natural` holds the parameters on the way and is reused between calls.
+    pub(crate) fn load_from(&mut self, other: &Engine<'_, '_, T>, natural: &mut Vec<T>) {
+        if self.layers.iter().zip(&other.layers).all(|(a, b)| a.order == b.order) {
+            return self.params.copy_from_slice(&other.params);
+        }
+        natural.resize(self.params.len(), T::of(0.0));
+        to_natural(&other.layers, &other.params, natural);
+        to_training(&self.layers, natural, &mut self.params);
+    }
+
     /// Writes the parameters into a stack of the same shape. `scratch` is reused between calls.
     pub fn store(&self, stack: &mut Stack<T>, scratch: &mut Vec<T>) {
         scratch.resize(self.params.len(), T::of(0.0));

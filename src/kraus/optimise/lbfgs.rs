@@ -6,6 +6,8 @@
 //! [`Lbfgs`](crate::Lbfgs), [`BlockCoordinate`](crate::BlockCoordinate) and the completion hand it a closure.
 
 use crate::optimise::line_search::{Point, strong_wolfe};
+use crate::tolerances::{GRADIENT_TOLERANCE, VALUE_TOLERANCE};
+use estimator::{Convergence, Outcome};
 use std::collections::VecDeque;
 
 /// When L-BFGS stops, and how many curvature pairs it keeps.
@@ -25,7 +27,13 @@ pub struct MinimiseParams {
 
 impl Default for MinimiseParams {
     fn default() -> Self {
-        Self { memory: 30, max_iterations: 2000, f_tolerance: 1e-13, gradient_tolerance: 1e-30, target: 0.0 }
+        Self {
+            memory: 30,
+            max_iterations: 2000,
+            f_tolerance: VALUE_TOLERANCE,
+            gradient_tolerance: GRADIENT_TOLERANCE,
+            target: 0.0,
+        }
     }
 }
 
@@ -78,6 +86,27 @@ pub struct Minimum {
     pub evaluations: usize,
     /// f after each iteration, the start first; never rises beyond rounding.
     pub values: Vec<f64>,
+    /// max|gradient| at the end, as a share of its value at the start.
+    pub gradient: f64,
+}
+
+impl Minimum {
+    /// How the iteration ended, with the measure that ended it.
+    pub fn convergence(&self, params: &MinimiseParams) -> Convergence {
+        let (n, recent) = (self.iterations, self.values.len().saturating_sub(11));
+        let fall = (self.values[recent] - self.f) / self.f.abs().max(f64::MIN_POSITIVE);
+        let fell =
+            Convergence::judge("relative fall of the objective over ten iterations", fall, params.f_tolerance, n);
+        match self.stop {
+            Ending::Target => Convergence::judge("objective", self.f, params.target, n),
+            Ending::Gradient => {
+                Convergence::judge("gradient relative to the start", self.gradient, params.gradient_tolerance, n)
+            }
+            Ending::Value => fell.with_outcome(Outcome::Converged),
+            Ending::Precision => fell.with_outcome(Outcome::Stalled),
+            Ending::Iterations | Ending::Watcher | Ending::NotFinite => fell.with_outcome(Outcome::Stopped),
+        }
+    }
 }
 
 /// The dot product in eight running sums, because a single sum makes every addition wait for the one before.
@@ -158,12 +187,14 @@ pub fn minimise_watched(
     let n = x.len();
     let mut g = vec![0.0; n];
     let f0 = f(&x, &mut g);
-    let mut m = Minimum { x, f: f0, stop: Ending::Iterations, iterations: 0, evaluations: 1, values: vec![f0] };
+    let mut m =
+        Minimum { x, f: f0, stop: Ending::Iterations, iterations: 0, evaluations: 1, values: vec![f0], gradient: 1.0 };
     if !f0.is_finite() || !g.iter().all(|v| v.is_finite()) {
         m.stop = Ending::NotFinite;
         return m;
     }
-    let vanished = params.gradient_tolerance * max_abs(&g);
+    let steepest = max_abs(&g);
+    let vanished = params.gradient_tolerance * steepest;
     let (mut d, mut x_new, mut g_new) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     while m.iterations < params.max_iterations {
         if m.f <= params.target {
@@ -222,6 +253,7 @@ pub fn minimise_watched(
             break;
         }
     }
+    m.gradient = if steepest > 0.0 { max_abs(&g) / steepest } else { 0.0 };
     m
 }
 

@@ -47,6 +47,10 @@ pub(crate) fn minimise_recorded<T: Real>(
     if !matches!(found.stop, Ending::Watcher | Ending::Iterations | Ending::Target) {
         recorder.history.stop = Stop::Tolerance;
     }
+    // Where the recorder ended the iteration it has stated the measure already.
+    if found.stop != Ending::Watcher {
+        recorder.history.convergence = Some(found.convergence(&params));
+    }
     let (i, e, why) = (found.iterations, found.evaluations, found.stop.as_str());
     recorder.history.note(format!("{i} iterations, {e} evaluations: {why}"));
     Ok(found.x)

@@ -257,3 +257,21 @@ fn threads_change_no_bit() {
     };
     assert_eq!(on(1), on(3));
 }
+
+/// At every depth a completion has no moments: asking for them is refused, not ignored.
+#[test]
+fn moments_are_refused_at_every_depth() {
+    let truth = low_rank(12, 2, 4);
+    let mask = holes(12, 1, 0.2, 5);
+    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let solver = LbfgsParams { source: kraus::LossSource::Moments, ..LbfgsParams::default() };
+    for model in [
+        CompletionParams::single(4, 3, 2),
+        CompletionParams::single(12, 1, 2),
+        CompletionParams::deep(4, 3, 2, 2, Gamma::None),
+        CompletionParams::deep(12, 1, 2, 2, Gamma::None),
+    ] {
+        let wrong = complete(&partial, &model, &solver).unwrap_err().to_string();
+        assert!(wrong.contains("moments describe"), "{wrong}");
+    }
+}

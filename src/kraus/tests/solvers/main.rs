@@ -3,5 +3,6 @@
 mod adam;
 mod exact;
 mod general_and_blocks;
+mod keras;
 mod moments;
 mod threads;
