@@ -1,6 +1,6 @@
 //! Decompositions of one matrix: A = V diag(w) V^T, A = U diag(s) V^T, A = L L^T, min ||A X - B||.
 
-use crate::product::as_faer;
+use super::product::as_faer;
 use crate::{Error, Real, Result};
 use faer::Side;
 use faer::linalg::solvers::{Solve, SolveLstsq};

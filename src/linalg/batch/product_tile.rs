@@ -1,9 +1,9 @@
-//! The register tiles of products over sixteen samples at once: every entry of a matrix is sixteen numbers, one a sample.
+//! The register tiles of the batched product C (+)= A B, and the loops around them.
 //!
-//! Small matrices waste a vector unit: rows of 10 or 20 do not fill registers of 16. With one sample per lane every
-//! multiply-add is full, whatever the shape, and any stride is as good as any other: a transpose costs nothing.
+//! Every entry of B and C is sixteen numbers, one per sample. Each multiply-add therefore uses whole vectors whatever the
+//! shape, and a transpose costs nothing, because every stride is as good as any other.
 
-use crate::lanes::LANES;
+use super::LANES;
 use crate::simd::Simd;
 
 /// C (+)= A B, with A (m, k) plain numbers shared by all samples, B (k, n) and C (m, n) of sixteen numbers per entry.
@@ -24,11 +24,11 @@ pub(crate) struct LaneProduct<T> {
     pub c_col: usize,
     /// Add to C instead of overwriting it.
     pub add: bool,
-    /// Only the lower half of C counts (m = n): little of the upper one is computed.
+    /// Only the lower half of C is wanted (m = n). Entries above the diagonal may hold anything afterwards.
     pub lower: bool,
 }
 
-/// One tile of C; with LOWER its upper half is left out.
+/// Computes one tile of C. With LOWER, entries above its diagonal are left out.
 ///
 /// # Safety
 /// Pointers and strides must describe live matrices with at least MR rows and NV columns; the instruction set must be
@@ -67,8 +67,8 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(g: 
     }
 }
 
-/// `count` tiles below each other: most of a product runs in here, so that the shape of a tile is asked for rarely. Where
-/// sixteen samples are several vectors these follow each other, while their lines are in the first cache.
+/// Computes `count` tiles below each other, so that the match on the shape of a tile happens rarely. If sixteen samples
+/// take several vectors, these follow each other while their cache lines are in the first cache.
 ///
 /// # Safety
 /// As [`tile`], for `count` MR rows.
@@ -165,7 +165,7 @@ pub(crate) unsafe fn lane_product<S: Simd>(g: LaneProduct<S::Scalar>) {
         // SAFETY: tiles partition C (or cover its lower half); their offsets stay inside by construction.
         unsafe {
             let mut row = if g.lower { col } else { 0 };
-            // A narrow tile wastes little above the diagonal; of a square one only the lower half is computed.
+            // A narrow tile computes few entries above the diagonal; for a square one it pays to leave them out.
             if g.lower && high == most {
                 run::<S>(cols, cols, 1, true, at(row));
                 row += cols;
@@ -180,143 +180,5 @@ pub(crate) unsafe fn lane_product<S: Simd>(g: LaneProduct<S::Scalar>) {
             }
         }
         col += cols;
-    }
-}
-
-/// G <- G + sum over samples of D B, with D (m, k) and B (k, n) of sixteen numbers per entry and G (m, n) plain.
-#[derive(Clone, Copy)]
-pub(crate) struct LaneSum<T> {
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    pub d: *const T,
-    pub d_row: usize,
-    pub d_col: usize,
-    pub b: *const T,
-    pub b_row: usize,
-    pub b_col: usize,
-    pub g: *mut T,
-    pub g_row: usize,
-}
-
-/// Columns of G per pass: what is read of B stays in the first cache while all rows of D meet it.
-const PASS: usize = 12;
-
-/// MR rows and up to NV columns of G, with MR NV <= 16: their sums over lanes are taken at once.
-///
-/// # Safety
-/// As [`tile`].
-#[inline(always)]
-unsafe fn sum_tile<S: Simd, const MR: usize, const NV: usize>(g: LaneSum<S::Scalar>, cols: usize) {
-    // SAFETY: all offsets stay inside the matrices; columns beyond the last read the last, and are not written.
-    unsafe {
-        let mut acc = [[S::zero(); NV]; MR];
-        let mut at = [0; NV];
-        for j in 0..NV {
-            at[j] = j.min(cols - 1) * g.b_col;
-        }
-        for part in (0..LANES).step_by(S::LANES) {
-            let (mut d, mut b) = (g.d.add(part), g.b.add(part));
-            for _ in 0..g.k {
-                let mut v = [S::zero(); NV];
-                for j in 0..NV {
-                    v[j] = S::load(b.add(at[j]));
-                }
-                for i in 0..MR {
-                    let x = S::load(d.add(i * g.d_row));
-                    for j in 0..NV {
-                        acc[i][j] = S::fma(x, v[j], acc[i][j]);
-                    }
-                }
-                d = d.add(g.d_col);
-                b = b.add(g.b_row);
-            }
-        }
-        let mut all = [S::zero(); 16];
-        for i in 0..MR {
-            all[i * NV..(i + 1) * NV].copy_from_slice(&acc[i]);
-        }
-        let sums = S::sums(&all);
-        for i in 0..MR {
-            let row = g.g.add(i * g.g_row);
-            for j in 0..cols {
-                *row.add(j) = S::plus(*row.add(j), sums[i * NV + j]);
-            }
-        }
-    }
-}
-
-/// The first MR rows of G.
-///
-/// # Safety
-/// As [`tile`].
-#[inline(always)]
-unsafe fn sum_rows<S: Simd, const MR: usize, const NV: usize>(mut g: LaneSum<S::Scalar>) {
-    // SAFETY: tiles partition the rows.
-    unsafe {
-        while g.n >= NV {
-            sum_tile::<S, MR, NV>(g, NV);
-            g.n -= NV;
-            g.b = g.b.add(NV * g.b_col);
-            g.g = g.g.add(NV);
-        }
-        if g.n > 0 {
-            sum_tile::<S, MR, NV>(g, g.n);
-        }
-    }
-}
-
-/// G <- G + sum over samples of D B, in an order that depends on the shape alone.
-///
-/// # Safety
-/// `g` must describe live matrices, G apart from D and B; the instruction set must be present.
-#[inline(always)]
-pub(crate) unsafe fn lane_sum<S: Simd>(g: LaneSum<S::Scalar>) {
-    let (high, wide) = S::SUM_TILE;
-    let strips = g.m.div_ceil(high);
-    for col in (0..g.n).step_by(PASS) {
-        let mut row = 0;
-        for strip in 0..strips {
-            let end = g.m * (strip + 1) / strips;
-            // SAFETY: these parts partition G; their offsets stay inside by construction.
-            unsafe {
-                let mut t = g;
-                t.n = (g.n - col).min(PASS);
-                t.d = g.d.add(row * g.d_row);
-                t.b = g.b.add(col * g.b_col);
-                t.g = g.g.add(row * g.g_row + col);
-                match end - row {
-                    1 => sum_rows::<S, 1, 12>(t),
-                    2 => sum_rows::<S, 2, 6>(t),
-                    3 => sum_rows::<S, 3, 4>(t),
-                    4 if wide == 4 => sum_rows::<S, 4, 4>(t),
-                    4 if wide == 2 => sum_rows::<S, 4, 2>(t),
-                    5 if high >= 5 => sum_rows::<S, 5, 2>(t),
-                    6 if high >= 6 => sum_rows::<S, 6, 2>(t),
-                    _ => unreachable!("tiles are as S::SUM_TILE says"),
-                }
-            }
-            row = end;
-        }
-    }
-}
-
-/// Sixteen rows of `n` numbers become `n` entries of sixteen: `to[i * 16 + l] = rows[l][i]`.
-///
-/// # Safety
-/// Each row must be valid for `n` reads, `to` for 16 n writes; the instruction set must be present.
-#[inline(always)]
-pub(crate) unsafe fn lane_pack<S: Simd>(rows: &[*const S::Scalar; LANES], n: usize, to: *mut S::Scalar) {
-    // SAFETY: offsets are below n and 16 n.
-    unsafe {
-        let whole = n - n % S::PACK;
-        for i in (0..whole).step_by(S::PACK) {
-            S::transpose(rows, i, to.add(i * LANES));
-        }
-        for i in whole..n {
-            for l in 0..LANES {
-                *to.add(i * LANES + l) = *rows[l].add(i);
-            }
-        }
     }
 }

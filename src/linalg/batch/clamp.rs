@@ -8,8 +8,9 @@
 //! smaller; so repeated values need no care. D+ grows without bound where both values vanish, because Gamma jumps there:
 //! below rounding it is taken as 0. For symmetric matrices U = V, G is symmetrised and only D- remains.
 
-use crate::kernels::Kernels;
-use crate::lanes::{FEW, LANES, Lane, dot, eigh_body, row, row_mut, stride, svd_body, tiled};
+use super::jacobi::{eigh_body, svd_body};
+use super::lane::{FEW, LANES, Lane, dot, row, row_mut, stride, tiled};
+use crate::simd::dispatch::Kernels;
 use num_traits::Float;
 
 /// Decompositions of a batch of up to [`LANES`] matrices, kept between forward and backward.
@@ -30,7 +31,7 @@ pub struct Clamp<T> {
 }
 
 impl<T: Float + Kernels> Clamp<T> {
-    /// Room for `count` n x n matrices, 1 to [`LANES`].
+    /// Buffers for `count` n x n matrices, 1 to [`LANES`].
     pub fn new(n: usize, count: usize, eps: T) -> Self {
         let lanes = if count <= FEW { FEW } else { LANES };
         let square = || vec![T::zero(); n * stride(n, lanes) * lanes];
@@ -49,12 +50,12 @@ impl<T: Float + Kernels> Clamp<T> {
         }
     }
 
-    /// Lanes there are: all must be filled before [`forward`](Self::forward), with anything finite.
+    /// The number of lanes. All must hold finite numbers before [`forward`](Self::forward) is called.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// The matrices going in and out where there are [`LANES`] lanes; empty where there are fewer.
+    /// The matrices, inputs before a call and results after it, if there are [`LANES`] lanes; empty if there are fewer.
     pub fn batch(&mut self) -> &mut [Lane<T>] {
         if self.lanes == LANES { self.m.as_chunks_mut().0 } else { &mut [] }
     }

@@ -1,7 +1,7 @@
 //! The register tile of the small products: C (+)= A B for MR rows and NV vectors of C, and the loops around it.
 //!
-//! A is read one scalar at a time, so any strides do; rows of B and C must be contiguous. Nothing is packed: the
-//! matrices of a training step are small enough to sit in the first two caches, and its layouts are chosen to fit.
+//! A is read one scalar at a time, so it may have any strides; rows of B and C must be contiguous. Nothing is packed: the
+//! matrices of a training step fit into the first two caches, and the training step stores them in this layout.
 
 use crate::simd::Simd;
 
@@ -22,8 +22,8 @@ pub(crate) struct Product<T> {
     pub add: bool,
 }
 
-/// One tile: `g.c` points at its corner, `last` masks the last of its NV vectors unless that is FULL. A mask takes a
-/// register of its own, and AMD's cores store under a mask lane by lane: only edges pay for that.
+/// Computes one tile, whose corner is `g.c`. `last` masks the last of its NV vectors, unless the tile is FULL: a mask takes
+/// a register, and AMD's cores store under a mask lane by lane, so only tiles at the edge use one.
 ///
 /// # Safety
 /// Pointers and strides must describe live matrices with at least MR rows; the instruction set must be present.
@@ -34,7 +34,7 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const FULL: bool>(g: P
         let zero = S::zero();
         let mut acc = [[zero; NV]; MR];
         let mut odd = [[zero; NV]; MR];
-        // A tile with few accumulators waits for the multiply-add's latency: it works on two depths at once.
+        // A tile with few sums would wait for the latency of each multiply-add, so it works on two depths at once.
         let two = MR * NV <= 6;
         let (mut a, mut b) = (g.a, g.b);
         let mut depth = g.k;
@@ -67,7 +67,7 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const FULL: bool>(g: P
     }
 }
 
-/// One depth of a tile.
+/// Adds one column of A times one row of B to the tile.
 ///
 /// # Safety
 /// As [`tile`].
@@ -95,7 +95,7 @@ unsafe fn step<S: Simd, const MR: usize, const NV: usize, const FULL: bool>(
     }
 }
 
-/// Dispatches a tile of `rows` rows.
+/// Computes a tile of `rows` rows.
 ///
 /// # Safety
 /// As [`tile`], with 1 <= rows <= S::ROWS[NV - 1].
@@ -118,14 +118,14 @@ unsafe fn rows<S: Simd, const NV: usize, const FULL: bool>(rows: usize, g: Produ
     }
 }
 
-/// All rows of a panel of NV vectors, whose corners `g` points at.
+/// Computes all rows of a panel of NV vectors, whose corner is `g.c`.
 ///
 /// # Safety
 /// As [`tile`].
 #[inline(always)]
 unsafe fn panel<S: Simd, const NV: usize>(g: Product<S::Scalar>, last: usize) {
     let full = last == S::LANES && !S::FREE_MASKS;
-    // A mask that is not free needs a register: six rows of two vectors leave none.
+    // A mask that needs a register: six rows of two vectors leave none for it.
     let most = S::ROWS[NV - 1].min(if full || S::FREE_MASKS { usize::MAX } else { 5 });
     let strips = g.m.div_ceil(most);
     let mut row = 0;
@@ -147,7 +147,7 @@ unsafe fn panel<S: Simd, const NV: usize>(g: Product<S::Scalar>, last: usize) {
     }
 }
 
-/// C (+)= A B over all tiles, in an order that depends on the shape alone.
+/// Computes C (+)= A B tile by tile, in an order that depends on the shape alone.
 ///
 /// # Safety
 /// `g` must describe live matrices, C apart from A and B; the instruction set must be present.

@@ -1,15 +1,14 @@
-//! Products of sixteen samples at once, one per lane: what a training step on small matrices is made of.
+//! Products of sixteen samples at once, one sample per lane.
 //!
-//! A matrix of the batch is a slice of [`Lane`]s, sixteen numbers per entry; parameters are plain numbers, shared by all
-//! samples. No shape wastes lanes, strides are free, and half of a symmetric result is left out. Rows of 10 or 20 numbers
-//! use 60 % of a register of 16; this uses all of it.
+//! A matrix of the batch is a slice of [`Lane`]s with sixteen numbers per entry. Parameters are plain numbers, shared by all
+//! samples. Every shape fills all lanes (rows of 10 or 20 numbers would fill 60 % of a register of 16), every stride costs
+//! the same, and half of a symmetric result need not be computed.
 
-use crate::kernels::{Kernels, RawLaneProduct, RawLaneSum};
-use crate::lane_tile::{LaneProduct, LaneSum};
-use crate::lanes::{LANES, Lane};
+use super::{LANES, Lane, LaneProduct, LaneSum};
+use crate::simd::dispatch::{Kernels, RawLaneProduct, RawLaneSum};
 use num_traits::Float;
 
-/// What happens to the result of a product.
+/// What happens to the old contents of the result, and which half of it is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Store {
     /// C <- A B.
@@ -45,7 +44,7 @@ fn end((m, n): (usize, usize), (row, col): (usize, usize)) -> usize {
 /// If a slice is too short for its shape and strides, or if half of a result is asked for that is not square: a programming error.
 ///
 /// ```
-/// use linalg::lane_product::{Store, lane_gemm};
+/// use linalg::batch::{Store, lane_gemm};
 /// let a = [1.0, 2.0, 3.0, 4.0];
 /// let b = [[1.0; 16], [2.0; 16]]; // 2 x 1, the same in all samples
 /// let mut c = [[0.0f64; 16]; 2];
@@ -148,20 +147,20 @@ pub fn lane_put<'s, T: Kernels + Float + 's>(count: usize, sample: impl Fn(usize
     }
 }
 
-/// out <- (out - y) mask, and the sum of its squares for each sample.
+/// Sets out <- (out - y) mask, and returns the sum of its squares for each sample.
 pub fn lane_residual<T: Kernels>(out: &mut [Lane<T>], y: &[Lane<T>], mask: Option<&[Lane<T>]>) -> Lane<T> {
     assert!(out.len() == y.len() && mask.is_none_or(|m| m.len() == y.len()), "lane_residual: lengths differ");
     T::lane_residual(out, y, mask)
 }
 
 #[inline(always)]
-pub(crate) fn residual_body<T: Float>(out: &mut [Lane<T>], y: &[Lane<T>], mask: Option<&[Lane<T>]>) -> Lane<T> {
+pub(crate) fn lane_residual_body<T: Float>(out: &mut [Lane<T>], y: &[Lane<T>], mask: Option<&[Lane<T>]>) -> Lane<T> {
     let flat = out.as_flattened_mut();
     flat.iter_mut().zip(y.as_flattened()).for_each(|(o, &y)| *o = *o - y);
     if let Some(mask) = mask {
         flat.iter_mut().zip(mask.as_flattened()).for_each(|(o, &m)| *o = *o * m);
     }
-    // Four running sums, in a fixed order, so that none waits for the other.
+    // Four running sums in a fixed order, so that no addition waits for the one before it.
     let mut sums = [T::zero(); 4 * LANES];
     let (fours, rest) = flat.as_chunks::<{ 4 * LANES }>();
     for four in fours {

@@ -1,7 +1,6 @@
 //! AVX-512 and AVX2 with FMA, as implementations of [`Simd`].
 
-use crate::shuffle;
-use crate::simd::Simd;
+use super::{Simd, lane_sums, transpose};
 use std::arch::x86_64::*;
 
 #[derive(Clone, Copy)]
@@ -19,11 +18,11 @@ struct Shapes {
     lane_tile: (usize, usize),
     sum_tile: (usize, usize),
 }
-/// 32 registers, masks in registers of their own.
+/// AVX-512 has 32 vector registers, and masks have registers of their own.
 const WIDE: Shapes =
     Shapes { cols: 3, more: 0, rows: [8; 3], depth: 256, free_masks: true, lane_tile: (5, 5), sum_tile: (4, 4) };
-/// 16 registers, masks among them. Ten or twelve sums hide the latency, and leave room for two vectors and what multiplies
-/// them; tiles that need all sixteen registers end up with a sum in memory.
+/// AVX2 has 16 vector registers, and a mask takes one of them. Ten or twelve sums hide the latency of a multiply-add and
+/// leave registers for the factors. A tile that needs all sixteen registers keeps one of its sums in memory.
 const NARROW: Shapes =
     Shapes { cols: 2, more: 1, rows: [6, 6, 3], depth: 128, free_masks: false, lane_tile: (6, 2), sum_tile: (6, 2) };
 
@@ -88,11 +87,11 @@ macro_rules! x86 {
             }
             #[inline(always)]
             unsafe fn sums(v: &[$v; 16]) -> [$t; 16] {
-                unsafe { shuffle::$sums(v) }
+                unsafe { lane_sums::$sums(v) }
             }
             #[inline(always)]
             unsafe fn transpose(rows: &[*const $t; 16], i: usize, to: *mut $t) {
-                unsafe { shuffle::$transpose(rows, i, to) }
+                unsafe { transpose::$transpose(rows, i, to) }
             }
         }
     };
@@ -153,7 +152,7 @@ x86!(
     transpose_f32x8,
     |n| _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
     |p, m| _mm256_maskload_ps(p, m),
-    |p, m, v| shuffle::store_f32x8(p, m, v)
+    |p, m, v| transpose::store_f32x8(p, m, v)
 );
 x86!(
     Avx2<f64>,
@@ -172,5 +171,5 @@ x86!(
     transpose_f64x4,
     |n| _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), _mm256_setr_epi64x(0, 1, 2, 3)),
     |p, m| _mm256_maskload_pd(p, m),
-    |p, m, v| shuffle::store_f64x4(p, m, v)
+    |p, m, v| transpose::store_f64x4(p, m, v)
 );

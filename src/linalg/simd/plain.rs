@@ -1,50 +1,8 @@
-//! Vectors of a fixed width: AVX-512, AVX2 with FMA, and plain arrays for every other machine.
+//! Plain arrays as an implementation of [`Simd`], for every machine without AVX2.
 //!
-//! Kernels are written once over [`Simd`] and compiled for each instruction set; which one runs is decided at run time
-//! (see [`crate::kernels`]). NEON machines take the array version, which the compiler vectorises itself.
+//! The compiler vectorises these loops for the target that it builds for (SSE2, NEON).
 
-/// The few vector operations that the kernels need. `LANES` scalars per vector.
-///
-/// # Safety
-/// Methods may only run on a machine with the instruction set of the implementor; pointers must be valid for the lanes
-/// read or written (all of them, or the first `n` for the partial forms).
-pub(crate) unsafe trait Simd: Copy {
-    type Scalar: Copy;
-    type Vector: Copy;
-    type Mask: Copy;
-    const LANES: usize;
-    /// Vectors per row of a register tile, how many more it may have to avoid a tile of one, and the rows of tiles that are 1, 2 and 3 wide: as many sums as hide
-    /// the latency of a multiply-add, and as the registers hold beside what is multiplied.
-    const COLS: usize;
-    const MORE: usize;
-    const ROWS: [usize; 3];
-    /// Columns of A per pass: a panel of B of this height stays in the first cache, beside what is read of A.
-    const DEPTH: usize;
-    /// Whether loads and stores under a mask cost no more than others.
-    const FREE_MASKS: bool;
-    unsafe fn zero() -> Self::Vector;
-    unsafe fn splat(x: Self::Scalar) -> Self::Vector;
-    unsafe fn load(p: *const Self::Scalar) -> Self::Vector;
-    unsafe fn store(p: *mut Self::Scalar, v: Self::Vector);
-    /// The first `n` lanes, 1 <= n <= LANES.
-    unsafe fn mask(n: usize) -> Self::Mask;
-    /// Lanes outside the mask are zero.
-    unsafe fn load_part(p: *const Self::Scalar, m: Self::Mask) -> Self::Vector;
-    unsafe fn store_part(p: *mut Self::Scalar, m: Self::Mask, v: Self::Vector);
-    /// a b + c.
-    unsafe fn fma(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
-    unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Height and width of a register tile of products over samples, and of the sums over them (see `lane_tile`).
-    const LANE_TILE: (usize, usize);
-    const SUM_TILE: (usize, usize);
-    fn plus(a: Self::Scalar, b: Self::Scalar) -> Self::Scalar;
-    /// The sum over the lanes of each vector.
-    unsafe fn sums(v: &[Self::Vector; 16]) -> [Self::Scalar; 16];
-    /// Numbers per row that `transpose` takes at once.
-    const PACK: usize;
-    /// PACK numbers of each of sixteen rows, transposed: `to[16 j + l] = rows[l][i + j]`.
-    unsafe fn transpose(rows: &[*const Self::Scalar; 16], i: usize, to: *mut Self::Scalar);
-}
+use super::Simd;
 
 /// Arrays of eight: the compiler maps them to whatever the target has.
 #[derive(Clone, Copy)]

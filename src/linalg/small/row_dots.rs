@@ -1,8 +1,8 @@
-//! Dot products of long rows: C = A B^T where both A and B have their rows in one piece.
+//! Dot products of long rows: C = A B^T, where the rows of both A and B are contiguous.
 
 use crate::simd::Simd;
 
-/// C (m, n) = A (m, k) B (n, k)^T. Strides of rows count numbers.
+/// C (m, n) = A (m, k) B (n, k)^T: shapes, pointers and strides. A stride counts numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct Dots<T> {
     pub m: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Dots<T> {
     pub c_row: usize,
 }
 
-/// MR rows of A against NR of B, with MR NR <= 16: their sums over lanes are taken at once.
+/// Multiplies MR rows of A with NR rows of B. MR NR <= 16, so that all sums over lanes are taken at once.
 ///
 /// # Safety
 /// `g` must describe live matrices of at least MR and NR rows, C apart from A and B; the instruction set must be present.
@@ -60,7 +60,7 @@ unsafe fn tile<S: Simd, const MR: usize, const NR: usize>(g: Dots<S::Scalar>) {
     }
 }
 
-/// All of C, in an order that depends on the shape alone.
+/// Computes all of C, in an order that depends on the shape alone.
 ///
 /// # Safety
 /// `g` must describe live matrices, C apart from A and B; the instruction set must be present.

@@ -1,21 +1,16 @@
-//! Many small matrices at once, one per lane: Jacobi's eigenvalue and singular value iterations without branches.
+//! Jacobi's eigenvalue and singular value iterations for a batch of small matrices, one per lane, without branches.
 //!
-//! A batch of 15 x 15 decompositions leaves a vector unit idle if done one by one. Here entry (i, j) of all L matrices
-//! (sixteen, or four where a batch is that small: roots and quotients of short vectors are faster) is one array, each
-//! rotation has L angles, and the iteration ends when every lane has converged.
-//! Lanes are independent: a lane's result does not depend on what the others hold, except for the number of sweeps.
+//! Decompositions of 15 x 15 matrices one by one leave most of a vector unit idle. In a batch every rotation has one angle
+//! per lane, and the iteration ends when every lane has converged. Lanes are independent: the result of a lane does not
+//! depend on the contents of the others, except for the number of sweeps.
 
+use super::LANES;
+use super::lane::{dot, row, row_mut, stride, tiled, zip};
 use num_traits::Float;
 
-/// Matrices per batch.
-pub const LANES: usize = 16;
-/// Matrices per batch where there are no more.
-pub(crate) const FEW: usize = 4;
-/// One entry of all matrices of a batch.
-pub type Lane<T> = [T; LANES];
-
+/// The most sweeps an iteration makes; six to ten are usual.
 const SWEEPS: usize = 30;
-/// Rotations of disjoint pairs whose angles are computed together, so that they do not wait for each other.
+/// How many rotations of disjoint pairs compute their angles together, so that none waits for the result of another.
 const TOGETHER: usize = 8;
 
 /// The i-th pair of a round of a tournament of `n` players (n even; i below n / 2): every two meet once in n - 1 rounds.
@@ -24,15 +19,6 @@ fn pair(n: usize, round: usize, i: usize) -> (usize, usize) {
     let wrap = |x: usize| if x >= n - 1 { x - (n - 1) } else { x };
     let (a, b) = if i == 0 { (n - 1, round) } else { (wrap(round + i), wrap(round + n - 1 - i)) };
     (a.min(b), a.max(b))
-}
-
-#[inline(always)]
-fn zip<T: Float, const L: usize>(a: &[T; L], b: &[T; L], f: impl Fn(T, T) -> T) -> [T; L] {
-    let mut out = [T::zero(); L];
-    for l in 0..L {
-        out[l] = f(a[l], b[l]);
-    }
-    out
 }
 
 /// Cosine, sine and tangent of the rotation that annihilates `off` between diagonal entries `p` and `q`.
@@ -61,15 +47,15 @@ fn any_above<T: Float, const L: usize>(off: &[T; L], floor: &[T; L]) -> bool {
     (0..L).fold(false, |b, l| b | (off[l] * off[l] > floor[l]))
 }
 
-/// Whether a sweep that turned by at most these tangents was the last. What turns of size t leave behind is of size t^2:
-/// once that is rounding, another sweep would find nothing to do.
+/// Whether a sweep whose rotations had at most these tangents was the last one. Rotations of size t leave errors of size
+/// t^2; once these are as small as rounding, another sweep would change nothing.
 #[inline(always)]
 fn settled<T: Float, const L: usize>(n: usize, rounding: T, turned: &[T; L]) -> bool {
     let n = T::from(n).unwrap_or_else(T::one); // every number of rows is a number
     turned.iter().all(|&t| t * t * n <= rounding)
 }
 
-/// Divides each lane by its Frobenius norm, so that no square over- or underflows; the norms.
+/// Divides each lane by its Frobenius norm, so that no square overflows or underflows. Returns the norms.
 #[inline(always)]
 fn normalise<T: Float, const L: usize>(m: &mut [[T; L]]) -> [T; L] {
     let (zero, one) = (T::zero(), T::one());
@@ -89,57 +75,6 @@ fn normalise<T: Float, const L: usize>(m: &mut [[T; L]]) -> [T; L] {
         *x = zip(x, &norm, |x, norm| x / norm);
     }
     norm
-}
-
-/// Entries from one row of a matrix to the next: rows are filled up with zeros to whole vectors of sixteen numbers.
-pub(crate) fn stride(n: usize, lanes: usize) -> usize {
-    n.next_multiple_of(LANES / lanes)
-}
-
-/// L numbers, repeated to sixteen: what meets every entry of a row, as a row meets it.
-#[inline(always)]
-pub(crate) fn tiled<T: Float, const L: usize>(x: &[T; L]) -> Lane<T> {
-    let mut out = [T::zero(); LANES];
-    for l in 0..LANES {
-        out[l] = x[l % L];
-    }
-    out
-}
-
-/// Sixteen numbers added up to L.
-#[inline(always)]
-pub(crate) fn folded<T: Float, const L: usize>(x: &Lane<T>) -> [T; L] {
-    let mut out = [T::zero(); L];
-    for part in x.chunks_exact(L) {
-        for l in 0..L {
-            out[l] = out[l] + part[l];
-        }
-    }
-    out
-}
-
-/// A row in vectors of sixteen.
-#[inline(always)]
-pub(crate) fn row<T, const L: usize>(m: &[[T; L]], i: usize, stride: usize) -> &[Lane<T>] {
-    m[i * stride..(i + 1) * stride].as_flattened().as_chunks().0
-}
-
-/// A row in vectors of sixteen.
-#[inline(always)]
-pub(crate) fn row_mut<T, const L: usize>(m: &mut [[T; L]], i: usize, stride: usize) -> &mut [Lane<T>] {
-    m[i * stride..(i + 1) * stride].as_flattened_mut().as_chunks_mut().0
-}
-
-/// The product of two rows.
-#[inline(always)]
-pub(crate) fn dot<T: Float, const L: usize>(x: &[Lane<T>], y: &[Lane<T>]) -> [T; L] {
-    let mut sum = [T::zero(); LANES];
-    for (x, y) in x.iter().zip(y) {
-        for l in 0..LANES {
-            sum[l] = sum[l] + x[l] * y[l];
-        }
-    }
-    folded(&sum)
 }
 
 /// Rows p < q: (x, y) <- (c x - s y, s x + c y).
@@ -183,7 +118,7 @@ pub(crate) fn eigh_body<T: Float, const L: usize>(n: usize, a: &mut [[T; L]], w:
                 }
                 let [c, s, t] = rotation(&a[p * wide + p], &a[q * wide + q], &off, &floor);
                 let (pp, qq) = (a[p * wide + p], a[q * wide + q]);
-                // Each number once: of the rows and columns p and q only what lies above the diagonal is kept.
+                // Only entries above the diagonal are kept, so that each number is computed once.
                 for k in (0..n).filter(|&k| k != p && k != q) {
                     let (i, j) = (k.min(p) * wide + k.max(p), k.min(q) * wide + k.max(q));
                     for l in 0..L {
@@ -248,7 +183,7 @@ pub(crate) fn svd_body<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], s: 
             }
             for i in met {
                 let ((p, q), [c, sin, t, off]) = (pair(even, round, i), &turns[i - first]);
-                // With an odd number one sits out each round.
+                // With an odd number of rows, one row has no partner in each round.
                 if q < n {
                     rotate_rows(u, wide, p, q, c, sin);
                     rotate_rows(v, wide, p, q, c, sin);
@@ -260,7 +195,7 @@ pub(crate) fn svd_body<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], s: 
                 }
             }
         }
-        // Norms kept by updates drift: start each sweep from the true ones.
+        // Updated norms drift away from the true ones, so each sweep starts from norms computed anew.
         for i in 0..n {
             s[i] = dot(row(u, i, wide), row(u, i, wide));
         }
@@ -305,7 +240,7 @@ fn complete<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], i: usize, l: u
     for k in 0..n {
         u[i * wide + k][l] = if k == best.1 { T::one() } else { T::zero() };
     }
-    // Twice, because once leaves rounding of the size of what was removed.
+    // One pass leaves rounding errors as large as what it removed; the second pass removes these.
     for _ in 0..2 {
         for j in (0..n).filter(|&j| j != i) {
             let d = (0..n).fold(T::zero(), |s, k| s + u[i * wide + k][l] * u[j * wide + k][l]);
