@@ -68,7 +68,6 @@ pub mod tolerances;
 pub use backend::cuda;
 pub use data::simulate;
 pub use io::disk;
-use io::npz;
 use map::stack;
 pub use solvers as solver;
 pub use solvers::lbfgs;

@@ -11,11 +11,11 @@
 
 use crate::error::Error;
 use crate::map::KrausMap;
-use crate::npz::{Member, Reader, write};
 use crate::solver::{Fit, History, Stop};
 use crate::stack::{Gamma, Stack};
 use linalg::Real;
-use ndarray::Array3;
+use ndarray::{Ix3, arr0};
+use npy::{Array, Member, NpzReader, NpzWriter};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -109,16 +109,18 @@ pub fn save<T: Real>(path: impl AsRef<Path>, fit: &Fit<T>) -> Result<(), DiskErr
     };
     let corrupt = |what: String| DiskError::Corrupt { path: path.to_owned(), what };
     let text = serde_json::to_string(&metadata).map_err(|e| corrupt(e.to_string()))?;
-    let layer = |(i, map): (usize, &KrausMap<T>)| {
-        let values = map.ops_slice().iter().map(|v| v.as_f64()).collect();
-        (format!("layer{i}"), Member::Floats { shape: map.ops().shape().to_vec(), values, single })
+    let fill = |file: &mut BufWriter<File>| {
+        let mut npz = NpzWriter::new(file);
+        for (i, map) in fit.model.layers.iter().enumerate() {
+            let ops = map.ops().mapv(|v| v.as_f64()).into_dyn();
+            npz.add(&format!("layer{i}"), &Member::Floats { array: ops.view(), single })?;
+        }
+        let clamp = arr0(gamma.unwrap_or(f64::NAN)).into_dyn();
+        npz.add("gamma", &Member::Floats { array: clamp.view(), single: false })?;
+        npz.add("metadata", &Member::Text(&text))?;
+        npz.finish().map(drop)
     };
-    let mut members: Vec<_> = fit.model.layers.iter().enumerate().map(layer).collect();
-    let clamp = Member::Floats { shape: vec![], values: vec![gamma.unwrap_or(f64::NAN)], single: false };
-    members.push(("gamma".into(), clamp));
-    members.push(("metadata".into(), Member::Text(text)));
-    atomically(path, |file| write(file, &members).map_err(std::io::Error::other))
-        .map_err(|source| DiskError::Io { path: path.to_owned(), source })
+    atomically(path, fill).map_err(|source| DiskError::Io { path: path.to_owned(), source })
 }
 
 /// Writes through a temporary file in the same folder, synced and renamed; nothing is left behind on failure.
@@ -147,33 +149,37 @@ pub fn load<T: Real>(path: impl AsRef<Path>) -> Result<Fit<T>, DiskError> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|source| DiskError::Io { path: path.to_owned(), source })?;
     let corrupt = |what: String| DiskError::Corrupt { path: path.to_owned(), what };
-    let mut archive = Reader::open(BufReader::new(file)).map_err(corrupt)?;
-    let Member::Text(text) = archive.member("metadata").map_err(corrupt)? else {
-        return Err(corrupt("`metadata` is not a string".into()));
+    // `DiskError` names the file, so that the problem alone is taken from the reader's error.
+    let name = path.display().to_string();
+    let mut archive = NpzReader::open(&name, BufReader::new(file)).map_err(|e| corrupt(e.problem.to_string()))?;
+    let depth = archive.names().iter().filter(|n| n.starts_with("layer")).count();
+    let mut array = |name: &str| archive.array(name).map_err(|e| corrupt(format!("the array `{name}` {}", e.problem)));
+    let Array::Text { values, .. } = array("metadata")? else {
+        return Err(corrupt("the array `metadata` is not a text".into()));
     };
+    let text = values.concat();
     let meta: Metadata = serde_json::from_str(&text).map_err(|e| corrupt(format!("metadata: {e}")))?;
     if meta.format != FORMAT || meta.schema != SCHEMA {
         let (format, schema) = (meta.format, meta.schema);
         return Err(corrupt(format!("format `{format}` {schema}, expected `{FORMAT}` {SCHEMA}")));
     }
-    let gamma = match archive.member("gamma").map_err(corrupt)? {
-        Member::Floats { values, .. } if values.len() == 1 => values[0],
-        _ => return Err(corrupt("`gamma` is not one number".into())),
+    let gamma = match array("gamma")? {
+        Array::Numbers { values, .. } if values.len() == 1 => values.sum(),
+        _ => return Err(corrupt("the array `gamma` is not one number".into())),
     };
     let gamma = if gamma.is_nan() { Gamma::None } else { Gamma::Clamp(gamma) };
     let model = |source: Error| DiskError::Model { path: path.to_owned(), source };
     let mut layers = Vec::new();
-    while archive.has(&format!("layer{}", layers.len())) {
-        let name = format!("layer{}", layers.len());
-        let Member::Floats { shape, values, .. } = archive.member(&name).map_err(corrupt)? else {
-            return Err(corrupt(format!("`{name}` is not a float array")));
+    for i in 0..depth {
+        let name = format!("layer{i}");
+        let Array::Numbers { values, .. } = array(&name)? else {
+            return Err(corrupt(format!("the array `{name}` does not hold numbers")));
         };
-        let &[r, q, p] = shape.as_slice() else {
-            return Err(corrupt(format!("`{name}` has shape {shape:?}, expected (r, q, p)")));
-        };
-        let values = values.into_iter().map(T::of).collect();
-        let ops = Array3::from_shape_vec((r, q, p), values).map_err(|e| corrupt(e.to_string()))?;
-        layers.push(KrausMap::new(ops).map_err(model)?);
+        let shape = npy::shape_text(values.shape());
+        let ops = values
+            .into_dimensionality::<Ix3>()
+            .map_err(|_| corrupt(format!("the array `{name}` has shape {shape}, expected (r, q, p)")))?;
+        layers.push(KrausMap::new(ops.mapv(T::of)).map_err(model)?);
     }
     let stack = Stack::new(layers, gamma).map_err(model)?;
     let arch = stack.architecture();
