@@ -12,6 +12,7 @@
 //! | [`EXPLODED`] | 1e12 | larger of the first loss and E\[Y^2\] | a fit has diverged |
 //! | [`VALUE_TOLERANCE`] | 1e-13 | the objective | L-BFGS has converged: the fall over ten iterations |
 //! | [`GRADIENT_TOLERANCE`] | 1e-30 | the first gradient | L-BFGS has converged: the gradient vanishes |
+//! | [`NO_MORE_FALL`] | 1e-10 | the objective | L-BFGS that finds no lower point has converged, not stalled: the fall it expects |
 //! | [`EQUAL_VALUES`] | 1e-14 | the objective | two values of the objective differ by rounding only |
 //! | [`RANK_TOLERANCE`] | 1e-10 | largest eigenvalue | an eigenvalue of a Gram matrix of rows counts as zero |
 //! | [`ALIGN_TOLERANCE`] | 1e-8 | 1 | two rows of the operators share a plane, so their alignment is open |
@@ -54,6 +55,10 @@ pub const VALUE_TOLERANCE: f64 = 1e-13;
 ///
 /// Far below rounding, because noise-free fits go on to an exact model: the fall of the objective ends the others.
 pub const GRADIENT_TOLERANCE: f64 = 1e-30;
+
+/// Where no step lowers the objective any more, L-BFGS has converged if its own model of the objective expects a fall of at most
+/// this share of it, or if the loss is [`EXACT_FIT`]. Otherwise it has stalled.
+pub const NO_MORE_FALL: f64 = 1e-10;
 
 /// Values of the objective closer than this share count as equal in a line search: about fifty units in the last place.
 pub const EQUAL_VALUES: f64 = 1e-14;

@@ -6,7 +6,7 @@
 //! [`Lbfgs`](crate::Lbfgs), [`BlockCoordinate`](crate::BlockCoordinate) and the completion hand it a closure.
 
 use crate::optimise::line_search::{Point, strong_wolfe};
-use crate::tolerances::{GRADIENT_TOLERANCE, VALUE_TOLERANCE};
+use crate::tolerances::{GRADIENT_TOLERANCE, NO_MORE_FALL, VALUE_TOLERANCE};
 use estimator::{Convergence, Outcome};
 use std::collections::VecDeque;
 
@@ -88,6 +88,8 @@ pub struct Minimum {
     pub values: Vec<f64>,
     /// max|gradient| at the end, as a share of its value at the start.
     pub gradient: f64,
+    /// How far the last quadratic model expected f to fall: half of g^T H g.
+    pub expected_fall: f64,
 }
 
 impl Minimum {
@@ -97,13 +99,15 @@ impl Minimum {
         let fall = (self.values[recent] - self.f) / self.f.abs().max(f64::MIN_POSITIVE);
         let fell =
             Convergence::judge("relative fall of the objective over ten iterations", fall, params.f_tolerance, n);
+        let steep = |tolerance| Convergence::judge("gradient relative to the start", self.gradient, tolerance, n);
+        let fall = self.expected_fall / self.f.abs().max(f64::MIN_POSITIVE);
+        let expected = Convergence::judge("expected relative fall of the objective", fall, NO_MORE_FALL, n);
         match self.stop {
             Ending::Target => Convergence::judge("objective", self.f, params.target, n),
-            Ending::Gradient => {
-                Convergence::judge("gradient relative to the start", self.gradient, params.gradient_tolerance, n)
-            }
+            Ending::Gradient => steep(params.gradient_tolerance),
             Ending::Value => fell.with_outcome(Outcome::Converged),
-            Ending::Precision => fell.with_outcome(Outcome::Stalled),
+            Ending::Precision if self.expected_fall <= NO_MORE_FALL * self.f.abs() => expected,
+            Ending::Precision => expected.with_outcome(Outcome::Stalled),
             Ending::Iterations | Ending::Watcher | Ending::NotFinite => fell.with_outcome(Outcome::Stopped),
         }
     }
@@ -187,8 +191,16 @@ pub fn minimise_watched(
     let n = x.len();
     let mut g = vec![0.0; n];
     let f0 = f(&x, &mut g);
-    let mut m =
-        Minimum { x, f: f0, stop: Ending::Iterations, iterations: 0, evaluations: 1, values: vec![f0], gradient: 1.0 };
+    let mut m = Minimum {
+        x,
+        f: f0,
+        stop: Ending::Iterations,
+        iterations: 0,
+        evaluations: 1,
+        values: vec![f0],
+        gradient: 1.0,
+        expected_fall: f64::INFINITY,
+    };
     if !f0.is_finite() || !g.iter().all(|v| v.is_finite()) {
         m.stop = Ending::NotFinite;
         return m;
@@ -216,6 +228,9 @@ pub fn minimise_watched(
             pairs.clear();
             direction(pairs, &g, &mut d);
             slope = dot(&d, &g);
+        }
+        if !pairs.is_empty() {
+            m.expected_fall = -0.5 * slope;
         }
         // Without a memory the scale of f is unknown: move the largest coordinate by a tenth of the largest there is.
         let tenth = 0.1 * if max_abs(&m.x) > 0.0 { max_abs(&m.x) } else { 1.0 };

@@ -161,6 +161,11 @@ impl Recorder {
         self
     }
 
+    /// The loss that divergence and exact fits are measured against.
+    pub(crate) fn zero_loss(&self) -> f64 {
+        self.reference
+    }
+
     /// States that the solver did not iterate: the fit has no convergence to speak of.
     pub fn direct(&mut self) {
         self.history.stop = Stop::Direct;

@@ -54,7 +54,7 @@ fn theorem_5_end_to_end() {
         let done = complete(&partial, &params, &solver).unwrap();
         let error = error_on_missing(&choi, &done.matrix, &mask);
         println!("blocks, seed {seed}: {error:.1e} loss {:?} {:?}", done.history.loss.last(), done.history.notes);
-        assert!(error < 1e-6, "{error:e}");
+        assert!(error < 1e-12, "{error:e}");
         // And back: the model found is the map (theorem 5, the other way).
         assert!(map.distance(&done.model.layers[0]).unwrap() < 1e-5);
         assert!(done.is_psd());
@@ -69,7 +69,7 @@ fn rank_8_with_40_percent_missing() {
     let done = complete(&partial, &CompletionParams::single(10, 6, 8), &LbfgsParams::default()).unwrap();
     let error = error_on_missing(&truth, &done.matrix, &mask);
     println!("rank 8: {error:.1e} {:?}", done.history.notes);
-    assert!(error < 1e-3, "{error:e}");
+    assert!(error < 1e-12, "{error:e}");
     for (at, _) in mask.indexed_iter().filter(|(_, m)| **m == 1.0) {
         assert_eq!(done.matrix[at].to_bits(), truth[at].to_bits());
     }
@@ -154,7 +154,7 @@ fn depth_2_says_something_about_rows_nobody_saw() {
     let two = complete(&partial, &CompletionParams::deep(p, q, 4, 2, Gamma::None), &solver).unwrap();
     let (one, two) = (error_on_missing(&truth, &one.matrix, &mask), error_on_missing(&truth, &two.matrix, &mask));
     println!("unseen rows: depth 1 {one:.2e}, depth 2 {two:.2e}");
-    assert!(two < 0.5 * one);
+    assert!(two < 0.01 * one, "{two:e} {one:e}");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn adam_completes_in_minibatches() {
     let done = complete_with::<f32>(&partial, &CompletionParams::single(5, 4, 2), &adam.check().unwrap()).unwrap();
     let error = error_on_missing(&truth, &done.matrix, &mask);
     println!("adam: {error:.2e}");
-    assert!(error < 0.2);
+    assert!(error < 2e-3, "{error:e}");
     assert_eq!(done.matrix, done.matrix.t());
 }
 

@@ -156,7 +156,7 @@ fn every_fit_says_how_it_ended() {
         let lbfgs = kraus::LbfgsParams { source, ..Default::default() }.check().unwrap();
         let exact = ended(&lbfgs).unwrap();
         println!("{source:?}: {exact}");
-        assert!(exact.outcome != Outcome::Stopped && exact.value <= 1e-9, "{exact}");
+        assert!(exact.converged() && exact.value <= exact.tolerance, "{exact}");
         let short = kraus::LbfgsParams { source, stopping: Stopping::after(3), ..Default::default() }.check().unwrap();
         let short = ended(&short).unwrap();
         assert!(short.outcome == Outcome::Stopped && short.value > 1e-6, "{short}");

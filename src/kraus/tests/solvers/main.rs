@@ -5,4 +5,5 @@ mod exact;
 mod general_and_blocks;
 mod keras;
 mod moments;
+mod oracle;
 mod threads;
