@@ -256,6 +256,10 @@ fn report(args: &Args, data: &Data, fit: &Fit<f64>, train: f64, validation: Opti
         format!("{}{steps}", if closed { "lbfgs from the closed form, ".into() } else { format!("{}, ", h.solver) }),
         json!({"name": h.solver, "steps": h.loss.len(), "from_closed_form": closed}),
     );
+    if let Some(ended) = h.convergence {
+        let value = json!({"converged": ended.converged(), "measure": ended.measure, "value": ended.value, "tolerance": ended.tolerance});
+        facts.say("ended", ended.to_string(), value);
+    }
     let error = |mse: f64| json!({"mse": mse, "relative": relative(mse, data)});
     let words = |mse: f64| format!("mse {}, relative error {}", number(mse), number(relative(mse, data)));
     facts.say("train", words(train), error(train));
