@@ -26,7 +26,7 @@
 //! let fit = adam.fit(&problem, Start::single(3, 2, 1, 1))?;
 //! assert!(fit.model.mse(&problem)? < 1e-6);
 //! // Operators differ by a sign, maps do not: compare maps.
-//! assert!(fit.model.layers[0].distance_on_symmetric(&truth)? < 1e-2);
+//! assert!(fit.model.layers()[0].distance_on_symmetric(&truth)? < 1e-2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

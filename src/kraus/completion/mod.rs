@@ -141,7 +141,7 @@ pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParam
             partial,
             solver,
             "depth 1: masked factorisation M ~ W W^T",
-            |i| Ok(factorisation::factor_of(&start(i)?.layers[0]).into_raw_vec_and_offset().0),
+            |i| Ok(factorisation::factor_of(&start(i)?.layers()[0]).into_raw_vec_and_offset().0),
             |w, g| factorisation::loss_gradient(partial, rank, w, g),
         )?;
         let w = ArrayView2::from_shape((n, rank), &w).expect("n r parameters were minimised");

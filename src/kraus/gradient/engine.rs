@@ -71,8 +71,8 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         let count = (cost / GRAIN).min(MOST_BLOCKS).min(batch / least).max(1);
         let block = batch.div_ceil(count);
         let path = || match lanes {
-            true => Path::Lanes(PerLane::new(problem, &layers, stack.gamma)),
-            false => Path::Samples(PerSample::new(&layers, stack.gamma, block)),
+            true => Path::Lanes(PerLane::new(problem, &layers, stack.gamma())),
+            false => Path::Samples(PerSample::new(&layers, stack.gamma(), block)),
         };
         let blocks =
             (0..count).map(|_| Block { path: path(), grad: vec![T::of(0.0); stack.len()], sum: 0.0 }).collect();

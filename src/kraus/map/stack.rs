@@ -70,13 +70,12 @@ fn check_gamma(gamma: Gamma) -> Result<()> {
     }
 }
 
-/// Maps applied in order, the first to the input.
+/// Maps applied in order, the first to the input. There is at least one, each takes what the one before gives, and the clamp of
+/// Gamma is a finite value >= 0: the constructors check it, and nothing outside can change it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack<T> {
-    /// The layers, first applied first. Each takes what the one before gives.
-    pub layers: Vec<KrausMap<T>>,
-    /// The function between the layers.
-    pub gamma: Gamma,
+    layers: Vec<KrausMap<T>>,
+    gamma: Gamma,
 }
 
 impl<T: Real> From<KrausMap<T>> for Stack<T> {
@@ -121,6 +120,16 @@ impl<T: Real> Stack<T> {
     /// The function between the layers.
     pub fn gamma(&self) -> Gamma {
         self.gamma
+    }
+
+    /// One layer, whose parameters a solver moves.
+    pub(crate) fn layer_mut(&mut self, index: usize) -> &mut KrausMap<T> {
+        &mut self.layers[index]
+    }
+
+    /// The same layers with nothing between them.
+    pub fn without_gamma(self) -> Self {
+        Self { gamma: Gamma::None, ..self }
     }
 
     /// The same stack with f64 parameters.

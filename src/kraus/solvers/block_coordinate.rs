@@ -86,10 +86,10 @@ impl BlockCoordinate {
     ) -> std::result::Result<f64, FitError> {
         let mut errors = problem.targets().to_owned();
         Zip::from(&mut errors).and(&stack.predict(problem)?).for_each(|e, p| *e -= *p);
-        let (rank, size) = (stack.layers[0].rank(), stack.layers[0].q() * stack.layers[0].p());
+        let (rank, size) = (stack.layers()[0].rank(), stack.layers()[0].q() * stack.layers()[0].p());
         let mut loss = f64::NAN;
         for k in 0..rank {
-            let operator = stack.layers[0].ops().index_axis(Axis(0), k).insert_axis(Axis(0)).to_owned();
+            let operator = stack.layers()[0].ops().index_axis(Axis(0), k).insert_axis(Axis(0)).to_owned();
             let mut one = Stack::from(KrausMap::new(operator)?);
             errors += &one.predict(problem)?;
             if problem.is_symmetric() {
@@ -104,7 +104,7 @@ impl BlockCoordinate {
             let found = self.steps(|x, g| evaluator.evaluate(x, g), start, epoch)?;
             one.set(&found.x.iter().map(|v| T::of(*v)).collect::<Vec<_>>());
             errors -= &one.predict(problem)?;
-            stack.layers[0].ops_mut()[k * size..(k + 1) * size].copy_from_slice(one.layers[0].ops_slice());
+            stack.layer_mut(0).ops_mut()[k * size..(k + 1) * size].copy_from_slice(one.layers()[0].ops_slice());
             loss = found.f;
         }
         Ok(loss)
@@ -139,7 +139,7 @@ impl BlockCoordinate {
 /// The parameters of each operator, in the order of [`Stack::to_vec`].
 fn operators<T: Real>(stack: &Stack<T>) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
-    for layer in &stack.layers {
+    for layer in stack.layers() {
         let (r, q, p) = layer.ops().dim();
         let from = blocks.last().map_or(0, |b| b.end);
         blocks.extend((0..r).map(|k| from + k * q * p..from + (k + 1) * q * p));

@@ -8,7 +8,7 @@
 use crate::data::problem::Problem;
 use crate::error::{Error, FitError, Result};
 use crate::gradient::full_batch::Evaluator;
-use crate::map::{Gamma, Stack};
+use crate::map::Stack;
 use crate::optimise::Memory;
 use crate::optimise::recorded::minimise_recorded;
 use crate::solvers::moments::MomentObjective;
@@ -101,7 +101,7 @@ impl Lbfgs {
         let mut session = Session { validation: None, watch: None };
         self.best(starts(start, self.params.restarts), |start| {
             let stack = single_map(start, moments.p(), moments.q())?;
-            let mut objective = MomentObjective::new(moments, centre, stack.layers[0].rank());
+            let mut objective = MomentObjective::new(moments, centre, stack.layers()[0].rank());
             let mut recorder = Recorder::new("lbfgs", self.params.stopping).with_zero_loss(moments.mean_square());
             recorder.history.note(resolution(centre.is_some()));
             let (stopping, mut memory) = (self.params.stopping, Memory::default());
@@ -229,13 +229,15 @@ impl<T: Real> Solver<T> for Lbfgs {
         self.best(starts(start, self.params.restarts), |start| {
             let random = matches!(start, Start::Random { .. });
             let mut stack = start.stack(problem)?;
-            stack.gamma = if stack.depth() == 1 { Gamma::None } else { stack.gamma };
+            if stack.depth() == 1 {
+                stack = stack.without_gamma();
+            }
             let (stopping, mut memory) = (self.params.stopping, Memory::default());
             let mut recorder = Recorder::new("lbfgs", stopping).with_zero_loss(zero_loss);
             recorder.history.note(why.clone());
             if let Some(m) = &moments {
                 recorder.history.note(resolution(centre.is_some()));
-                let mut objective = MomentObjective::new(m, centre.as_ref(), stack.layers[0].rank());
+                let mut objective = MomentObjective::new(m, centre.as_ref(), stack.layers()[0].rank());
                 let evaluate = |x: &[f64], g: &mut [f64]| objective.evaluate(x, g);
                 stack = self.run(stack, stopping, &mut memory, &mut recorder, session, evaluate)?;
                 let ended = recorder.history.stop != Stop::Tolerance;

@@ -56,7 +56,7 @@ fn theorem_5_end_to_end() {
         println!("blocks, seed {seed}: {error:.1e} loss {:?} {:?}", done.history.loss.last(), done.history.notes);
         assert!(error < 1e-12, "{error:e}");
         // And back: the model found is the map (theorem 5, the other way).
-        assert!(map.distance(&done.model.layers[0]).unwrap() < 1e-5);
+        assert!(map.distance(&done.model.layers()[0]).unwrap() < 1e-5);
         assert!(done.is_psd());
     }
 }
@@ -97,7 +97,7 @@ fn two_maps_on_single_entries_are_the_same_model() {
     // One step from one start: the structured gradient is the one of matrix units up to the scale of the loss.
     let step = |done: &kraus::completion::Completion| {
         let start = kraus::Stack::<f64>::glorot(&params.architecture(), params.seed).unwrap();
-        let moved = |l: usize| (&done.model.layers[l].ops() - &start.layers[l].ops()).into_raw_vec_and_offset().0;
+        let moved = |l: usize| (&done.model.layers()[l].ops() - &start.layers()[l].ops()).into_raw_vec_and_offset().0;
         [moved(0), moved(1)].concat()
     };
     let (a, b) = (
@@ -131,8 +131,8 @@ fn a_row_nobody_saw_stays_where_it_started() {
     let start = KrausMap::<f64>::glorot(2, 3, 4, params.seed).unwrap();
     // Row 7 = block row 2, row 1 inside the block: entries A_k[1, 2].
     for k in 0..2 {
-        assert_eq!(done.model.layers[0].ops()[[k, 1, 2]].to_bits(), start.ops()[[k, 1, 2]].to_bits());
-        assert_ne!(done.model.layers[0].ops()[[k, 0, 2]], start.ops()[[k, 0, 2]]);
+        assert_eq!(done.model.layers()[0].ops()[[k, 1, 2]].to_bits(), start.ops()[[k, 1, 2]].to_bits());
+        assert_ne!(done.model.layers()[0].ops()[[k, 0, 2]], start.ops()[[k, 0, 2]]);
     }
 }
 

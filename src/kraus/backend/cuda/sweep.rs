@@ -178,7 +178,7 @@ impl<T: Scalar> Running<T> {
 
 /// For each parameter in the order of [`Stack::to_vec`], its place on the device: [k][a][j] becomes [a][k][j], padded.
 fn places<T: Scalar>(stack: &Stack<T>, shape: &Shape) -> impl Iterator<Item = usize> {
-    let ranks = stack.layers.iter().map(|map| map.rank()).collect::<Vec<_>>();
+    let ranks = stack.layers().iter().map(|map| map.rank()).collect::<Vec<_>>();
     shape.layers.clone().into_iter().zip(ranks).flat_map(|(Layer { p, q, r, at }, rank)| {
         (0..rank * q * p).map(move |n| at + (n / p % q * r + n / p / q) * p + n % p)
     })

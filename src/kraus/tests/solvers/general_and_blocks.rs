@@ -130,7 +130,7 @@ fn lbfgs_with_mask_and_units() {
     }
     let problem = Problem::units(5, pairs, y.view()).unwrap().with_mask(mask.view()).unwrap();
     let fit = LbfgsParams::default().check().unwrap().fit(&problem, Start::single(5, 3, 2, 4)).unwrap();
-    assert!(truth.distance(&fit.model.layers[0]).unwrap() < 1e-6);
+    assert!(truth.distance(&fit.model.layers()[0]).unwrap() < 1e-6);
     assert!(fit.history.notes.iter().any(|n| n == "on the samples"));
     let moments = LbfgsParams { source: LossSource::Moments, ..LbfgsParams::default() }.check().unwrap();
     assert!(moments.fit(&problem, Start::single(5, 3, 2, 4)).unwrap_err().to_string().contains("moments describe"));

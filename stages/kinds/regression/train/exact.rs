@@ -71,7 +71,7 @@ pub fn fit<'a>(judge: &Judge<'a>, ctx: &Context, lines: &mut Vec<Line<'a>>) -> R
 
 /// The same map with operators of zero up to a higher rank.
 fn padded(model: &Stack<f64>, rank: usize) -> Result<Stack<f64>> {
-    let ops = model.layers[0].ops();
+    let ops = model.layers()[0].ops();
     let (r, q, p) = ops.dim();
     let mut more = Array3::zeros((rank, q, p));
     more.slice_mut(s![..r, .., ..]).assign(&ops);
