@@ -29,8 +29,20 @@ pub fn to_rows(matrices: Array3<f64>) -> Array2<f64> {
 }
 
 /// linfa's `Fit` for an estimator that is a [`Regression`](crate::Regression), and `PredictInplace` for its model.
+///
+/// Where several estimators share one type of model use [`regression_fit_by_rows!`](crate::regression_fit_by_rows) for each of
+/// them and [`regression_predict_by_rows!`](crate::regression_predict_by_rows) once.
 #[macro_export]
 macro_rules! regression_by_rows {
+    ($estimator:ty, $model:ty) => {
+        $crate::regression_fit_by_rows!($estimator, $model);
+        $crate::regression_predict_by_rows!($model);
+    };
+}
+
+/// linfa's `Fit` for an estimator that is a [`Regression`](crate::Regression).
+#[macro_export]
+macro_rules! regression_fit_by_rows {
     ($estimator:ty, $model:ty) => {
         impl<D, E>
             $crate::linfa::traits::Fit<
@@ -56,7 +68,13 @@ macro_rules! regression_by_rows {
                 $crate::Regression::fit_matrices(self, x.view(), y.view())
             }
         }
+    };
+}
 
+/// linfa's `PredictInplace` for a [`MatrixModel`](crate::MatrixModel).
+#[macro_export]
+macro_rules! regression_predict_by_rows {
+    ($model:ty) => {
         impl<D: $crate::ndarray::Data<Elem = f64>>
             $crate::linfa::traits::PredictInplace<
                 $crate::ndarray::ArrayBase<D, $crate::ndarray::Ix2>,

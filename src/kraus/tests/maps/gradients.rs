@@ -215,7 +215,7 @@ fn vanishing_values_are_raised_as_if_a_little_of_the_identity_were_added() {
     let exact = kraus::map::gamma::clamp(m.view(), 0.5, false).unwrap();
     let mut gap = f64::INFINITY;
     for t in [1e-4, 1e-5, 1e-6] {
-        let near = kraus::map::gamma::clamp((&m + &(Array2::eye(6) * t)).view(), 0.5, false).unwrap();
+        let near = kraus::map::gamma::clamp((&m + &(Array2::<f64>::eye(6) * t)).view(), 0.5, false).unwrap();
         let now = (&near - &exact).mapv(|v| v * v).sum().sqrt();
         assert!(now < 0.2 * gap && now < 100.0 * t, "{t}: {now}");
         gap = now;
