@@ -57,6 +57,7 @@
 mod batch;
 mod check;
 mod error;
+pub mod estimators;
 mod manifold;
 mod transport;
 

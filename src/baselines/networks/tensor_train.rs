@@ -73,6 +73,11 @@ impl Regressor for TensorTrain {
         "tensor-train NN"
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        self.training.check()?;
+        self.format().map(drop)
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         check_pair(x, y)?;
         let format = self.format()?;

@@ -10,6 +10,7 @@ use super::symmetric_input::SymmetricInput;
 use super::whole_sample;
 use crate::regressor::{mean_square, split};
 use crate::{Error, Fitted, Layout, Report, Result};
+use estimator::Convergence;
 use linalg::matmul;
 use linalg::random::StandardNormal;
 use linalg::small::{AdamStep, adam_step};
@@ -84,7 +85,7 @@ impl Default for Training {
 }
 
 impl Training {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         for (name, value) in [("epochs", self.epochs), ("batch", self.batch)] {
             if value == 0 {
                 return Err(Error::parameter(name, "must be at least 1"));
@@ -220,6 +221,12 @@ fn fit(
             }
         }
     }
+    let change = match report.history[..] {
+        [.., before, last] => (before - last).abs() / before.abs().max(f64::MIN_POSITIVE),
+        _ => f64::INFINITY,
+    };
+    // The number of epochs ends it, so it is stopped, however little the loss still changes.
+    report.convergence = Some(Convergence::judge("relative change of the loss", change, -1.0, how.epochs));
     if !best.1.is_empty() {
         theta = best.1;
     }

@@ -38,6 +38,11 @@ impl Regressor for Tucker {
         "Tucker NN"
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        self.training.check()?;
+        self.format([usize::MAX; 4]).map(drop)
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         check_pair(x, y)?;
         let format = self.format([x.dim().1, x.dim().2, y.dim().1, y.dim().2])?;

@@ -17,6 +17,7 @@ use self::admm::{RegressionMoments, Solved, StopRule};
 use self::spectral::Spectral;
 use crate::regressor::{check_pair, split};
 use crate::{Error, Fitted, Layout, Regressor, Report, Result};
+use estimator::Convergence;
 use linalg::matmul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayView3, s};
 
@@ -137,6 +138,10 @@ impl Regressor for TraceRegression {
         }
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        self.check().map(drop)
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         check_pair(x, y)?;
         let stop = self.check()?;
@@ -176,7 +181,7 @@ impl Regressor for TraceRegression {
             }
         };
         (report.iterations, report.kkt) = (solved.iterations, Some(solved.kkt));
-        report.converged = Some(solved.kkt <= self.tolerance);
+        report.convergence = Some(Convergence::judge("KKT residual", solved.kkt, stop.tolerance, solved.iterations));
         Ok(Fitted::linear(input, output, b.reversed_axes(), report))
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn layers<T: Real>(problem: &Problem<'_, T>, stack: &Stack<T>) -> Vec
         at += layer.len();
         layer
     };
-    stack.layers.iter().enumerate().map(&mut place).collect()
+    stack.layers().iter().enumerate().map(&mut place).collect()
 }
 
 /// Visits (position in the order of [`Stack::to_vec`], position in training layout) of every parameter.

@@ -111,7 +111,7 @@ pub fn save<T: Real>(path: impl AsRef<Path>, fit: &Fit<T>) -> Result<(), DiskErr
     let text = serde_json::to_string(&metadata).map_err(|e| corrupt(e.to_string()))?;
     let fill = |file: &mut BufWriter<File>| {
         let mut npz = NpzWriter::new(file);
-        for (i, map) in fit.model.layers.iter().enumerate() {
+        for (i, map) in fit.model.layers().iter().enumerate() {
             let ops = map.ops().mapv(|v| v.as_f64()).into_dyn();
             npz.add(&format!("layer{i}"), &Member::Floats { array: ops.view(), single })?;
         }

@@ -7,7 +7,7 @@ use super::output::{self, Member};
 use super::predict::apply;
 use super::times;
 use anyhow::{Result, ensure};
-use kraus::{AdamParams, Fit, KrausMap, Problem, Solver, Stack, Start, Stopping};
+use kraus::{AdamParams, Fit, Problem, Solver, Start, Stopping};
 use ndarray::{Array1, Array3, Axis};
 use serde_json::json;
 use spd::{
@@ -192,6 +192,5 @@ fn learn(args: &Args, source: &Array3<f64>, mapped: &Array3<f64>) -> Result<Fit<
     let solver =
         AdamParams { stopping: Stopping::after(args.epochs), seed: args.seed, ..AdamParams::default() }.check()?;
     let fit = solver.fit(&problem, Start::single(n, n, args.rank as usize, args.seed))?;
-    let layers = fit.model.layers.into_iter().map(|l| KrausMap::new(l.into_ops().mapv(f64::from)));
-    Ok(Fit { model: Stack::new(layers.collect::<Result<_, _>>()?, fit.model.gamma)?, history: fit.history, last: None })
+    Ok(Fit { model: fit.model.to_f64(), history: fit.history, last: None })
 }

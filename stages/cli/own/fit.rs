@@ -8,7 +8,7 @@ use super::fit_rank::{Score, choose, curve, exact, score};
 use super::fit_solve::{Method, Plan};
 use super::{Memory, gamma, gib, output, ranks, times};
 use anyhow::{Result, ensure};
-use kraus::{BoundParams, Fit, Gamma, bound};
+use kraus::{BoundParams, BoundVersion, Fit, Gamma, bound};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -256,6 +256,10 @@ fn report(args: &Args, data: &Data, fit: &Fit<f64>, train: f64, validation: Opti
         format!("{}{steps}", if closed { "lbfgs from the closed form, ".into() } else { format!("{}, ", h.solver) }),
         json!({"name": h.solver, "steps": h.loss.len(), "from_closed_form": closed}),
     );
+    if let Some(ended) = h.convergence {
+        let value = json!({"converged": ended.converged(), "measure": ended.measure, "value": ended.value, "tolerance": ended.tolerance});
+        facts.say("ended", ended.to_string(), value);
+    }
     let error = |mse: f64| json!({"mse": mse, "relative": relative(mse, data)});
     let words = |mse: f64| format!("mse {}, relative error {}", number(mse), number(relative(mse, data)));
     facts.say("train", words(train), error(train));
@@ -266,7 +270,7 @@ fn report(args: &Args, data: &Data, fit: &Fit<f64>, train: f64, validation: Opti
     let gamma = args.loss_bound.unwrap_or(4.0 * data.peak * data.peak);
     let at = BoundParams { l: data.l, p: data.p, q: data.q, rank, gamma, delta: args.delta };
     let result = if arch.ranks.len() == 1 {
-        bound(&at).map_err(|e| e.to_string())
+        bound(&at, BoundVersion::AsProved).map_err(|e| e.to_string())
     } else {
         Err("theorem 4 is about one map, not about a deeper stack".into())
     };
@@ -279,7 +283,7 @@ fn report(args: &Args, data: &Data, fit: &Fit<f64>, train: f64, validation: Opti
             facts.say(
                 "bound",
                 format!(
-                    "expected mse <= {} with probability {sure} % (theorem 4, gamma = {} {source}){empty}",
+                    "expected mse <= {} with probability {sure} % (theorem 4 as proved, gamma = {} {source}){empty}",
                     number(total),
                     number(gamma)
                 ),

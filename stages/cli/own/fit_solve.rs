@@ -153,7 +153,7 @@ impl Plan {
 /// Mean square error of one map on the samples behind moments.
 pub fn loss(moments: &Moments, model: &Stack<f64>) -> f64 {
     let centre = moments.least_squares().ok();
-    let mut objective = MomentObjective::new(moments, centre.as_ref(), model.layers[0].rank());
+    let mut objective = MomentObjective::new(moments, centre.as_ref(), model.layers()[0].rank());
     let ops = model.to_vec();
     let mut unused = vec![0.0; ops.len()];
     objective.evaluate(&ops, &mut unused).max(0.0)

@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Result<u8> {
         };
         facts.say("between layers", text.clone(), text);
     }
-    for (i, map) in fit.model.layers.iter().enumerate() {
+    for (i, map) in fit.model.layers().iter().enumerate() {
         let key = |what: &str| if arch.ranks.len() == 1 { what.to_string() } else { format!("{what} {i}") };
         let spectrum = choi_spectrum(map)?;
         let top = spectrum.first().copied().unwrap_or(0.0);

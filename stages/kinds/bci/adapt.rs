@@ -7,18 +7,21 @@
 //! coordinates is a Kraus map of the same rank in the old ones, so the model is the paper's; only the weight changes
 //! that the square loss gives to directions of little power. The classifier's geometry counts them as much as the strong ones.
 
+use crate::shared::device;
 use crate::shared::files::{input_with, read_npy, write_npy};
 use crate::shared::params::{at_least_one, number, ratio};
 use crate::shared::rows::{row, write_rows};
 use crate::shared::sessions::sessions;
-use kraus::{AdamParams, Flow, Problem, Session, Solver, Start, Stopping};
+use kraus::backend::Trial;
+use kraus::{AdamParams, Problem, Start, Stopping};
 use ndarray::{Array2, Array3, ArrayView3, Axis};
-use pipeline::{Context, ParamError, Stage, StageResult};
+use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use spd::{Mdm, MeanParams, Metric};
+use std::collections::BTreeMap;
 
 /// The kind.
 pub struct Adapt;
@@ -91,6 +94,10 @@ impl Stage for Adapt {
             return Err(ParamError::new("share", "lies between 0 and 1"));
         }
         at_least_one([("rank", p.rank), ("epochs", p.epochs), ("batch", p.batch)])
+    }
+
+    fn externals(&self, _: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
+        Ok(device::externals(env))
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
@@ -172,14 +179,11 @@ fn learn(
     let (x, y, new) = (single(congruence(&c, x)), single(congruence(&d, y)), single(congruence(&c, new)));
     let problem = Problem::matrices(x.view(), y.view())?;
     let (stopping, batch, rate, seed) = (Stopping::after(p.epochs), p.batch, p.learning_rate, ctx.seed());
-    let solver = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
-    let mut watch = |now: &kraus::Progress| {
+    let adam = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
+    let trial = Trial { adam, start: Start::single(size, size, p.rank, ctx.seed()) };
+    let fit = device::train_one(ctx, &problem, trial, |now| {
         ctx.progress(now.epoch as f64 / now.max as f64, &format!("loss {:.3e}", now.loss));
-        if ctx.cancelled() { Flow::Cancel } else { Flow::Continue }
-    };
-    let mut session = Session { validation: None, watch: Some(&mut watch) };
-    let fit = solver.fit_with(&problem, Start::single(size, size, p.rank, ctx.seed()), &mut session)?;
-    anyhow::ensure!(!ctx.cancelled(), "cancelled");
+    })?;
     let images = fit.model.apply_batch(new.view())?.mapv(f64::from);
     Ok(congruence(&back, &images))
 }
