@@ -26,4 +26,5 @@ pub(crate) use contents::Listing;
 pub use download::HttpParams;
 pub use options::{Kind, Options, Progress, Provenance};
 pub use sources::{Remote, Sources};
+pub(crate) use sums::by_content;
 pub use sums::{checksum, sha256};

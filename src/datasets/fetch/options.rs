@@ -60,6 +60,16 @@ impl Options {
         }
     }
 
+    /// Why a file that is not on this machine was not fetched before it was looked for.
+    pub(crate) fn why_not_fetched(&self) -> String {
+        match (self.offline, &self.cache_dir) {
+            (true, _) => "not tried, the network is not to be used (--offline)",
+            (_, None) => "not tried, there is no folder to keep downloads in: set REPRO_CACHE or HOME",
+            _ => "nothing was fetched from there",
+        }
+        .into()
+    }
+
     /// Refuses a stand-in when real data are required.
     pub(crate) fn stand_in(&self, dataset: &str, tried: &[(String, String)]) -> Result<()> {
         if !self.require_real {
