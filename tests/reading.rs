@@ -74,7 +74,9 @@ fn channels_of_different_rates_are_refused_by_their_name_and_can_be_chosen() {
     let line = format!("covariances --gdf {} --event 1,2,3 --start 0 --end 1 --order 20 -o c.npz", gdf.display());
     refused(&p, &line, &["different rates", "1000 Hz: chan 1", "100 Hz: chan 2, chan 4", "--channels"]);
     // Positions count at 1000 Hz, the two channels at 100 Hz.
-    let found = json_of(&p.command(&line).args(["--channels", "chan 2,chan 4", "--json"]).output().map(Said::from).unwrap().out);
+    let found = json_of(
+        &p.command(&line).args(["--channels", "chan 2,chan 4", "--json"]).output().map(Said::from).unwrap().out,
+    );
     assert_eq!(found["covariances"], json!([3, 2, 2]));
     let said = Said::from(p.command(&line).args(["--channels", "Cz"]).output().unwrap());
     assert!(said.code == 2 && said.err.contains("has no channel `Cz`; it has chan 1"), "{}", said.err);
@@ -87,14 +89,19 @@ fn a_trial_cut_by_the_end_of_the_recording_is_left_out_with_a_line() {
     let found = p.ok(&format!("covariances --gdf a.gdf {CUT} -o c.npz"));
     assert!(found.contains("2 trials, 0 rejected, 1 cut short by the end of the recording and left out"), "{found}");
     recording(&p, "b.gdf", &["C3", "C4"], 500, &[(450, 768), (455, 769)]);
-    refused(&p, &format!("covariances --gdf b.gdf {CUT} -o c.npz"), &["b.gdf: of 1 trial none is usable", "1 cut short"]);
+    refused(
+        &p,
+        &format!("covariances --gdf b.gdf {CUT} -o c.npz"),
+        &["b.gdf: of 1 trial none is usable", "1 cut short"],
+    );
 }
 
 #[test]
 fn several_codes_start_trials_and_cues_can() {
     let p = folder();
     recording(&p, "a.gdf", &["C3", "C4"], 900, &[(0, 800), (10, 769), (200, 768), (210, 770), (450, 768), (455, 769)]);
-    let labels = |line: &str| json_of(&p.ok(&format!("covariances --gdf a.gdf {CUT} {line} -o c.npz --json")))["labels"].clone();
+    let labels =
+        |line: &str| json_of(&p.ok(&format!("covariances --gdf a.gdf {CUT} {line} -o c.npz --json")))["labels"].clone();
     assert_eq!(labels("--event 768,800"), json!([1, 2, 1]));
     assert_eq!(labels("--event 768"), json!([2, 1]));
     assert_eq!(labels("--cue-is-start"), json!([1, 2, 1]));
@@ -127,7 +134,11 @@ fn eog_channels_and_clipped_samples_are_told() {
     let said = p.repro(&format!("covariances --gdf a.gdf {CUT} -o c.npz"));
     assert_eq!(said.code, 0, "{}", said.err);
     assert!(said.out.contains("EOG channels EOG-left"), "{}", said.out);
-    assert!(said.err.contains("1 sample of the channels used are clipped or lost and count as 0; they touch 1 of 2 trials"), "{}", said.err);
+    assert!(
+        said.err.contains("1 sample of the channels used are clipped or lost and count as 0; they touch 1 of 2 trials"),
+        "{}",
+        said.err
+    );
     assert!(said.err.contains("2 trials without a cue, labelled 0"), "{}", said.err);
 }
 
@@ -146,7 +157,11 @@ fn inspect_shows_what_files_hold() {
     p.ok(&format!("covariances --gdf a.gdf {CUT} -o c.npz"));
     let page = p.ok("inspect c.npz");
     assert!(page.contains("covariances  2 x 1 x 1, float64") && page.contains("labels       2, int64"), "{page}");
-    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/datasets/tests/data/scipy_plain.mat"), p.path().join("m.mat")).unwrap();
+    std::fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/datasets/tests/data/scipy_plain.mat"),
+        p.path().join("m.mat"),
+    )
+    .unwrap();
     let page = p.ok("inspect m.mat");
     assert!(page.contains("3 x 2, numbers") && page.contains("struct with the fields"), "{page}");
     refused(&p, "inspect nothing.npz", &["nothing.npz cannot be read"]);
@@ -201,7 +216,9 @@ fn tables_as_pandas_writes_them() {
     let p = folder();
     let features = [[0.5, 1.5], [2.5, 0.1], [0.3, 0.4]];
     let body = |index: bool| -> String {
-        let row = |(i, r): (usize, &[f64; 2])| format!("{}{},{}\n", if index { format!("{i},") } else { String::new() }, r[0], r[1]);
+        let row = |(i, r): (usize, &[f64; 2])| {
+            format!("{}{},{}\n", if index { format!("{i},") } else { String::new() }, r[0], r[1])
+        };
         features.iter().enumerate().map(row).collect()
     };
     std::fs::write(p.path().join("plain.csv"), body(false)).unwrap();
@@ -218,7 +235,11 @@ fn tables_as_pandas_writes_them() {
 #[test]
 fn arrays_of_matlab_files() {
     let p = folder();
-    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/datasets/tests/data/scipy_plain.mat"), p.path().join("m.mat")).unwrap();
+    std::fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/datasets/tests/data/scipy_plain.mat"),
+        p.path().join("m.mat"),
+    )
+    .unwrap();
     p.ok("kernel rbf --features m.mat:a_float64 -o k.npy");
     write_npy(p.path().join("f.npy"), &array![[1.0, 2.0], [-3.0, 100.0], [5.0, 6.0]]).unwrap();
     p.ok("kernel rbf --features f.npy -o same.npy");
@@ -255,7 +276,8 @@ fn a_tiny_file_with_an_empty_axis_is_refused_at_once() {
     let p = folder();
     classes(&p);
     let header = format!("{:<117}\n", "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 999999999999), }");
-    std::fs::write(p.path().join("y.npy"), [b"\x93NUMPY\x01\x00\x76\x00".as_slice(), header.as_bytes()].concat()).unwrap();
+    std::fs::write(p.path().join("y.npy"), [b"\x93NUMPY\x01\x00\x76\x00".as_slice(), header.as_bytes()].concat())
+        .unwrap();
     refused(&p, "mdm --train x.npy --labels y.npy --test x.npy -o p.npy", &["y.npy", "one number per sample"]);
 }
 
@@ -272,5 +294,8 @@ fn an_array_may_come_through_a_pipe() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), &bytes).unwrap();
     let said = Said::from(child.wait_with_output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);
-    assert_eq!(read_npy::<_, Array1<i64>>(p.path().join("p.npy")).unwrap().to_vec(), (0..16).map(|i| i % 2).collect::<Vec<i64>>());
+    assert_eq!(
+        read_npy::<_, Array1<i64>>(p.path().join("p.npy")).unwrap().to_vec(),
+        (0..16).map(|i| i % 2).collect::<Vec<i64>>()
+    );
 }

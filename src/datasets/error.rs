@@ -73,7 +73,9 @@ pub enum Error {
         found: String,
     },
     /// A file of the download cache is not what it was.
-    #[error("{file}: its checksum is {found}, recorded is {expected}: the file is damaged; delete it, or fetch it again with the network")]
+    #[error(
+        "{file}: its checksum is {found}, recorded is {expected}: the file is damaged; delete it, or fetch it again with the network"
+    )]
     Damaged {
         /// The file.
         file: String,

@@ -2,7 +2,7 @@
 //!
 //! | where | commands |
 //! |---|---|
-//! | `run/` | `run`, `attach`, `cancel` |
+//! | `run/` | `run`, `fetch`, `attach`, `cancel` |
 //! | `show/` | `status`, `why`, `dag` |
 //! | `results/` | `figures`, `compare`, `report` |
 //! | `store/` | `path`, `log`, `gc`, `verify` |
@@ -66,6 +66,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Args),
+    Fetch(run::fetch::Args),
     Status(status::Args),
     Why(why::Args),
     Dag(dag::Args),
@@ -102,6 +103,7 @@ pub fn main() -> ExitCode {
     let dir = cli.dir.as_deref();
     let done = match &cli.command {
         Command::Run(a) => run::run(a, dir),
+        Command::Fetch(a) => run::fetch::run(a),
         Command::Status(a) => status::run(a, dir),
         Command::Why(a) => why::run(a, dir),
         Command::Dag(a) => dag::run(a, dir),

@@ -59,8 +59,12 @@ pub enum Backend {
 }
 
 impl Surroundings {
-    /// Refuses `--backend cuda` where nothing could run on it, and `--tf32` where nothing may.
+    /// Refuses a data folder that is not there, `--backend cuda` where nothing could run on it, and `--tf32` where nothing may.
     pub fn check(&self) -> anyhow::Result<()> {
+        if let Some(dir) = self.data_folder().filter(|d| !d.exists()) {
+            let from = if self.data_dir.is_some() { "--data-dir" } else { "REPRO_DATA" };
+            anyhow::bail!("{from} {}: no such folder or zip file; check the path", dir.display());
+        }
         anyhow::ensure!(!self.tf32 || self.backend != Backend::Cpu, "--tf32 is for GPUs: leave out --backend cpu");
         if self.backend == Backend::Cuda
             && let Err(why) = kraus::backend::probe()
@@ -79,11 +83,16 @@ impl Surroundings {
         kraus::backend::probe().err().map(|why| format!("training on the processor: {why}"))
     }
 
-    /// What the engine hands to the stages.
-    pub fn environment(&self) -> Environment {
+    /// The folder with the user's own data files.
+    fn data_folder(&self) -> Option<PathBuf> {
         let from_env = || std::env::var_os("REPRO_DATA").filter(|v| !v.is_empty()).map(PathBuf::from);
         // The engine may run stages in another folder, so a relative path becomes an absolute one here.
-        let data_dir = self.data_dir.clone().or_else(from_env).map(|d| std::path::absolute(&d).unwrap_or(d));
+        self.data_dir.clone().or_else(from_env).map(|d| std::path::absolute(&d).unwrap_or(d))
+    }
+
+    /// What the engine hands to the stages.
+    pub fn environment(&self) -> Environment {
+        let data_dir = self.data_folder();
         let backend = match (self.backend, self.tf32) {
             (Backend::Auto, false) => "auto",
             (Backend::Auto, true) => "auto-tf32",

@@ -19,6 +19,7 @@ mod probe;
 mod regression;
 
 use crate::shared::pool::Pooled;
+use crate::shared::source::Wanted;
 use pipeline::{Registry, Stage};
 
 /// For each kind, the sources it reaches and their digests, as the build script found them.
@@ -42,6 +43,18 @@ where
     kinds.stage(Pooled(stage), code(S::NAME));
 }
 
+/// What a unit of that kind with these parameters needs from outside, if it is a kind that fetches.
+pub fn wanted(kind: &str, params: &pipeline::Value) -> Option<Wanted> {
+    match kind {
+        completion::fetch_digits::FetchDigits::NAME => Some(Wanted::Digits),
+        bci::fetch_recordings::FetchRecordings::NAME => {
+            let p: bci::fetch_recordings::Params = pipeline::from_value(params).ok()?;
+            Some(Wanted::Recording(p.subject, p.session))
+        }
+        _ => None,
+    }
+}
+
 /// All kinds.
 pub fn kinds() -> Registry {
     let mut kinds = Registry::new();
@@ -54,6 +67,7 @@ pub fn kinds() -> Registry {
     add(k, regression::results::RegressionResults);
     add(k, regression::figures::RegressionFigures);
 
+    add(k, bci::fetch_recordings::FetchRecordings);
     add(k, bci::covariances::Covariances);
     add(k, bci::transport::Transport);
     add(k, bci::adapt::Adapt);

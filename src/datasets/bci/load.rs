@@ -1,6 +1,7 @@
 //! Finding a session: the user's folder, the download cache, the network, the simulation.
 //!
-//! [`content`] says what would be used without reading it at every run; [`load`] uses it; [`download`] is the only one that asks the network.
+//! [`content`] says what would be used without reading it at every run, [`find`] reads and checks it, [`open`] and [`load`] give it, and [`download`] is
+//! the only one that asks the network.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -15,8 +16,6 @@ const NAME: &str = "BCI Competition IV 2a";
 
 /// Which session of which subject.
 struct Wanted {
-    subject: u8,
-    session: Session,
     /// The name that all its files have, for example `A01T`.
     stem: String,
 }
@@ -24,9 +23,14 @@ struct Wanted {
 impl Wanted {
     fn new(subject: u8, session: Session) -> Result<Self> {
         match subject {
-            1..=9 => Ok(Wanted { subject, session, stem: format!("A{subject:02}{session}") }),
+            1..=9 => Ok(Wanted { stem: format!("A{subject:02}{session}") }),
             _ => Err(Error::param("subject", format!("{subject}; the data set has subjects 1 to 9"))),
         }
+    }
+
+    /// Its name in captions and messages.
+    fn name(&self) -> String {
+        format!("{NAME}, {}", self.stem)
     }
 
     /// The file of BNCI Horizon, and the two archives of the competition.
@@ -65,26 +69,41 @@ pub fn content(options: &Options, subject: u8, session: Session) -> Result<Optio
     listing.content(options, &wanted.stem, read)
 }
 
+/// The real session on this machine, read and checked, by its record; `None` if it is not there and a stand-in is allowed.
+pub fn find(options: &Options, subject: u8, session: Session) -> Result<Option<Provenance>> {
+    let wanted = Wanted::new(subject, session)?;
+    let mut tried = Vec::new();
+    match local(options, &wanted, &mut tried)? {
+        Some(found) => Ok(Some(real(options, &wanted, &found, tried)?)),
+        None => {
+            not_fetched(options, &wanted, &mut tried)?;
+            options.stand_in(&wanted.name(), &tried)?;
+            Ok(None)
+        }
+    }
+}
+
 /// One session of one subject (1 to 9) from this machine; `sim` says how to simulate it if it is not there.
 ///
 /// Real recordings must have 288 trials, 72 of each class; bundles of covariances may hold fewer classes.
 pub fn load(options: &Options, subject: u8, session: Session, sim: &CheckedSim) -> Result<(SessionData, Provenance)> {
     let wanted = Wanted::new(subject, session)?;
     let mut tried = Vec::new();
-    match local(options, &wanted, &mut tried)? {
-        Some(found) => {
-            let provenance = real(options, &wanted, &found, tried)?;
-            Ok((found.data, provenance))
-        }
-        None => stand_in(options, &wanted, sim, tried),
+    if let Some(found) = local(options, &wanted, &mut tried)? {
+        let provenance = real(options, &wanted, &found, tried)?;
+        return Ok((found.data, provenance));
     }
+    not_fetched(options, &wanted, &mut tried)?;
+    options.stand_in(&wanted.name(), &tried)?;
+    let (recording, provenance) = simulated(sim, subject, session)?;
+    Ok((SessionData::Recording(recording), Provenance { tried, ..provenance }))
 }
 
 /// The session with this content, as [`content`] gave it: files may have changed or gone since then, and that is an error.
 pub fn open(options: &Options, subject: u8, session: Session, content: &str) -> Result<SessionData> {
     let wanted = Wanted::new(subject, session)?;
     let changed = |what: &str| {
-        Error::dataset(format!("{NAME}, {}", wanted.stem), format!("{what} since it was fetched; run again with the same data folder"))
+        Error::dataset(wanted.name(), format!("{what} since it was fetched; run again with the same data folder"))
     };
     match local(options, &wanted, &mut Vec::new())? {
         Some(found) if found.content == content => Ok(found.data),
@@ -111,7 +130,12 @@ pub fn download(options: &Options, subject: u8, session: Session) -> Result<bool
     match archive {
         Ok(_) => Ok(true),
         Err(second) => {
-            let what = format!("{}; {}: {}", first.reason_for(bnci.address()), gdf.address(), second.reason_for(gdf.address()));
+            let what = format!(
+                "{}; {}: {}",
+                first.reason_for(bnci.address()),
+                gdf.address(),
+                second.reason_for(gdf.address())
+            );
             Err(Error::Download { url: bnci.address().to_string(), what })
         }
     }
@@ -132,7 +156,13 @@ fn local(options: &Options, wanted: &Wanted, tried: &mut Vec<(String, String)>) 
     if let Some(f) = fetch::cached(options, bnci)? {
         let data = SessionData::Recording(read_bnci_file(&f.path, stem)?);
         let published = Some(bnci.address().to_string());
-        return Ok(Some(Local { data, content: f.checksum, published, place: f.path.display().to_string(), trust: f.trust }));
+        return Ok(Some(Local {
+            data,
+            content: f.checksum,
+            published,
+            place: f.path.display().to_string(),
+            trust: f.trust,
+        }));
     }
     if let (Some(gdf_file), Some(labels)) = (fetch::cached(options, gdf)?, fetch::cached(options, labels)?) {
         let (data, content) = from_archive(&gdf_file, &labels, stem)?;
@@ -147,7 +177,7 @@ fn local(options: &Options, wanted: &Wanted, tried: &mut Vec<(String, String)>) 
 fn real(options: &Options, wanted: &Wanted, found: &Local, tried: Vec<(String, String)>) -> Result<Provenance> {
     let [_, gdf, _] = wanted.remotes(options)?;
     Ok(Provenance {
-        dataset: format!("{NAME}, {}", wanted.stem),
+        dataset: wanted.name(),
         kind: Kind::Real,
         source: found.published.clone().unwrap_or_else(|| fetch::by_content(&found.content)),
         checksum: found.content.clone(),
@@ -158,40 +188,32 @@ fn real(options: &Options, wanted: &Wanted, found: &Local, tried: Vec<(String, S
     })
 }
 
-fn stand_in(
-    options: &Options,
-    wanted: &Wanted,
-    sim: &CheckedSim,
-    mut tried: Vec<(String, String)>,
-) -> Result<(SessionData, Provenance)> {
-    let dataset = format!("{NAME}, {}", wanted.stem);
+/// Adds why the addresses gave nothing.
+fn not_fetched(options: &Options, wanted: &Wanted, tried: &mut Vec<(String, String)>) -> Result<()> {
     let [bnci, gdf, _] = wanted.remotes(options)?;
-    for remote in [bnci, gdf] {
-        tried.push((remote.address().to_string(), options.why_not_fetched()));
-    }
-    options.stand_in(&dataset, &tried)?;
-    let (recording, checksum) = simulated(sim, wanted.subject, wanted.session)?;
+    tried.extend([bnci, gdf].map(|remote| (remote.address().to_string(), options.why_not_fetched())));
+    Ok(())
+}
+
+/// A simulated session, written as GDF and read back.
+pub fn simulated(sim: &CheckedSim, subject: u8, session: Session) -> Result<(Recording, Provenance)> {
+    let wanted = Wanted::new(subject, session)?;
+    let bytes = session_gdf(sim, subject, session)?;
+    let checksum = fetch::checksum(&bytes);
+    let name = format!("simulated {}.gdf", wanted.stem);
+    let recording = read_gdf(&name, Cursor::new(bytes), None)?;
+    recording.check_counts(&name, sim.params().trials_per_class)?;
     let provenance = Provenance {
-        dataset,
+        dataset: wanted.name(),
         kind: Kind::Simulated,
         source: format!("our generator, seed {}", sim.params().seed),
         checksum,
         place: "this program".into(),
         trust: "made by this program".into(),
         licence: "none: no data of the competition".into(),
-        tried,
+        tried: Vec::new(),
     };
-    Ok((SessionData::Recording(recording), provenance))
-}
-
-/// A simulated session, written as GDF and read back; with the checksum of the GDF file.
-pub fn simulated(sim: &CheckedSim, subject: u8, session: Session) -> Result<(Recording, String)> {
-    let bytes = session_gdf(sim, subject, session)?;
-    let checksum = fetch::checksum(&bytes);
-    let name = format!("simulated A{subject:02}{session}.gdf");
-    let recording = read_gdf(&name, Cursor::new(bytes), None)?;
-    recording.check_counts(&name, sim.params().trials_per_class)?;
-    Ok((recording, checksum))
+    Ok((recording, provenance))
 }
 
 /// The session from a folder or archive, with the content of what was read and the SHA-256 of the recording.

@@ -18,7 +18,7 @@ mod load;
 pub use bnci::read_bnci;
 pub use bundle::read_bundle;
 pub use from_gdf::{read_gdf, read_labels};
-pub use load::{content, download, load, open, simulated};
+pub use load::{content, download, find, load, open, simulated};
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ use crate::{Error, Result};
 pub const EEG_CHANNELS: usize = 22;
 
 /// The two days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Session {
     /// Day one, "training".
     T,

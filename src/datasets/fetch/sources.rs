@@ -151,7 +151,8 @@ mod tests {
     fn what_is_wrong_is_said_with_its_line() {
         let said = |text: &str| Sources::parse(text).unwrap_err().to_string();
         assert!(said("files: [{id: a}]").contains("line 1: missing field"));
-        let entry = "files:\n  - {id: a, addresses: [b], file: c, sha256: 12, max_bytes: 1, licence: d, attribution: e}\n";
+        let entry =
+            "files:\n  - {id: a, addresses: [b], file: c, sha256: 12, max_bytes: 1, licence: d, attribution: e}\n";
         assert!(said(entry).contains("line 2, `a`: sha256 is 64"), "{}", said(entry));
         assert!(said("files:\n  - id: a\n    id: b\n").contains("line 3: `id` stands here twice"));
         assert!(said("files: [a\n").contains("not valid YAML"), "{}", said("files: [a\n"));

@@ -47,7 +47,8 @@ impl TrialCodes {
         let class_of = |e: &Event| self.cues.iter().position(|c| *c == e.code).map(|c| c + 1);
         let mut cues: Vec<(u64, usize)> = events.iter().filter_map(|e| Some((e.position, class_of(e)?))).collect();
         cues.sort_unstable();
-        let is_start = |e: &Event| if self.cue_is_start { class_of(e).is_some() } else { self.starts.contains(&e.code) };
+        let is_start =
+            |e: &Event| if self.cue_is_start { class_of(e).is_some() } else { self.starts.contains(&e.code) };
         let mut starts: Vec<u64> = events.iter().filter(|e| is_start(e)).map(|e| e.position).collect();
         starts.sort_unstable();
         starts.dedup();
@@ -132,10 +133,10 @@ mod tests {
         assert_eq!(classes(&codes(), &before), [(20, 1, false), (120, 2, true), (220, 1, false)]);
         assert!(codes().trials("x", &events(&before)).unwrap().cue_first);
         // Cut at both ends, each order gives two trials a class: the shorter distance decides.
-        assert_eq!(classes(&codes(), &[(0, 768), (90, 769), (100, 768), (190, 770), (200, 768)])[1..], [
-            (100, 1, false),
-            (200, 2, false)
-        ]);
+        assert_eq!(
+            classes(&codes(), &[(0, 768), (90, 769), (100, 768), (190, 770), (200, 768)])[1..],
+            [(100, 1, false), (200, 2, false)]
+        );
     }
 
     #[test]

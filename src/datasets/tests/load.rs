@@ -141,7 +141,8 @@ fn the_content_tells_what_would_be_used() {
     o.data_dir = Some(dir.path().to_path_buf());
     assert_eq!(mfeat::content(&o).unwrap(), None, "a folder without these files");
     for (view, columns) in VIEWS {
-        std::fs::write(dir.path().join(format!("mfeat-{view}")), (vec!["1"; columns].join(" ") + "\n").repeat(200)).unwrap();
+        std::fs::write(dir.path().join(format!("mfeat-{view}")), (vec!["1"; columns].join(" ") + "\n").repeat(200))
+            .unwrap();
     }
     let found = mfeat::content(&o).unwrap();
     let (_, from) = mfeat::load(&o).unwrap();
@@ -197,4 +198,3 @@ fn a_damaged_download_is_an_error_and_not_a_reason_to_simulate() {
     assert!(said.contains("BNCI_001-2014_A01T.mat") && said.contains("054f02e7") && said.contains("damaged"), "{said}");
     assert!(bci::content(&o, 1, Session::T).is_err());
 }
-

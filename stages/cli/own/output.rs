@@ -3,9 +3,9 @@
 //! Everything is written to a temporary file in the folder of the target, synced and renamed. Whether the target can be
 //! written is asked before the work begins, so that an hour of fitting does not end in a refusal.
 
+use super::arrays::class_names;
 use anyhow::{Context, Result, bail, ensure};
 use ndarray::{Array, ArrayD, ArrayView2, Dimension};
-use super::arrays::class_names;
 use npy::{Dtype, Header, NpzWriter};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

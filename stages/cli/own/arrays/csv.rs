@@ -162,7 +162,9 @@ mod tests {
     #[test]
     fn what_pandas_writes_is_recognised() {
         let square = array![[1.0, 0.5], [0.5, 1.0]];
-        for text in [",0,1\n0,1.0,0.5\n1,0.5,1.0\n", "Unnamed: 0,a,b\n0,1.0,0.5\n1,0.5,1.0\n", ",a,b\nx,1.0,0.5\ny,0.5,1.0\n"] {
+        for text in
+            [",0,1\n0,1.0,0.5\n1,0.5,1.0\n", "Unnamed: 0,a,b\n0,1.0,0.5\n1,0.5,1.0\n", ",a,b\nx,1.0,0.5\ny,0.5,1.0\n"]
+        {
             let (values, note) = read(text);
             assert_eq!(values, square, "{text:?}");
             assert!(note.unwrap().contains("first line and the first column"), "{text:?}");

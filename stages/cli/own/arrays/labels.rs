@@ -24,7 +24,11 @@ impl Source {
             Inner::Words(words) => numbered(words),
             Inner::File(npy) if npy.dtype().is_text() => {
                 let Inner::File(npy) = &mut self.inner else { bail!("{name} cannot be read") };
-                ensure!(npy.shape().len() == 1, "{name} has shape {}; labels are one word per sample", times(npy.shape()));
+                ensure!(
+                    npy.shape().len() == 1,
+                    "{name} has shape {}; labels are one word per sample",
+                    times(npy.shape())
+                );
                 numbered(&npy.text()?)
             }
             _ => self.whole_numbers()?,

@@ -18,9 +18,9 @@ use super::facts::number as readable;
 use super::times;
 use anyhow::{Context, Result, bail, ensure};
 pub use labels::class_names;
-pub use open::{bytes, conversion};
 use ndarray::{Array2, Array3, ArrayD, ArrayViewMut2, Axis, Ix2, IxDyn, Slice};
 use npy::Reader;
+pub use open::{bytes, conversion};
 use std::fs::File;
 use std::ops::Range;
 

@@ -60,8 +60,12 @@ pub fn conversion(path: &str) -> Option<String> {
         )
     } else if lower.ends_with(".h5") || lower.ends_with(".hdf5") {
         ("an HDF5 file", "in Python: numpy.save(\"X.npy\", h5py.File(\"FILE\")[\"NAME\"][()])")
-    } else if lower.ends_with(".edf") || lower.ends_with(".bdf") || lower.ends_with(".vhdr") || lower.ends_with(".fif") {
-        ("a recording in a format that is not read here", "in Python: read it with mne, cut epochs, numpy.save(\"E.npy\", epochs.get_data())")
+    } else if lower.ends_with(".edf") || lower.ends_with(".bdf") || lower.ends_with(".vhdr") || lower.ends_with(".fif")
+    {
+        (
+            "a recording in a format that is not read here",
+            "in Python: read it with mne, cut epochs, numpy.save(\"E.npy\", epochs.get_data())",
+        )
     } else {
         return None;
     };
@@ -135,7 +139,9 @@ fn matlab(path: &str, member: Option<&str>) -> Result<Inner> {
     let names: Vec<String> = variables.iter().filter(|(_, v)| usable(v)).map(|(n, _)| n.clone()).collect();
     let name = choose(path, member, &names)?;
     // `choose` gives a name of the list.
-    let Some((_, value)) = variables.into_iter().find(|(n, _)| *n == name) else { bail!("{path} has no array `{name}`") };
+    let Some((_, value)) = variables.into_iter().find(|(n, _)| *n == name) else {
+        bail!("{path} has no array `{name}`")
+    };
     if let Some(words) = words(&value) {
         return Ok(Inner::Words(words));
     }
@@ -176,7 +182,9 @@ fn text(path: &str) -> Result<Inner> {
         }
         // A column of words: labels.
         Err(e) => match csv::words(path, text)? {
-            Some(words) if words.iter().all(|w| w.parse::<f64>().is_err()) && !words.is_empty() => Ok(Inner::Words(words)),
+            Some(words) if words.iter().all(|w| w.parse::<f64>().is_err()) && !words.is_empty() => {
+                Ok(Inner::Words(words))
+            }
             _ => Err(e),
         },
     }

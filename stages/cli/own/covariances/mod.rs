@@ -9,9 +9,9 @@ use super::output::{self, Member};
 use super::times;
 use anyhow::{Result, bail, ensure};
 use ndarray::{Array3, Axis, concatenate};
+use recording::Epochs;
 use serde_json::json;
 use spd::{Estimator, covariances};
-use recording::Epochs;
 use std::path::PathBuf;
 
 /// Covariance matrices of the trials of EEG recordings (GDF), or of epochs you cut yourself

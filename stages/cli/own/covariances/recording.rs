@@ -69,7 +69,8 @@ pub fn read(args: &Args, path: &Path, facts: &mut Facts) -> Result<Epochs> {
     let values = path.run(signal.view(), &starts).with_context(|| name.clone())?;
     let labels: Vec<i64> = whole.iter().map(|i| usable[*i].class as i64).collect();
     let order = if found.cue_first { ", cues come before the starts" } else { "" };
-    let short = if cut > 0 { format!(", {cut} cut short by the end of the recording and left out") } else { String::new() };
+    let short =
+        if cut > 0 { format!(", {cut} cut short by the end of the recording and left out") } else { String::new() };
     facts.say(
         &name,
         format!("{}, {rejected} rejected{short}{order}", count(labels.len(), "trial")),
@@ -153,8 +154,5 @@ struct Lost {
 fn lost(signal: &Array2<f64>, starts: &[usize], window: std::ops::Range<usize>) -> Lost {
     let bad: Vec<bool> = signal.columns().into_iter().map(|c| c.iter().any(|v| v.is_nan())).collect();
     let touched = |start: &&usize| bad[**start + window.start..**start + window.end].contains(&true);
-    Lost {
-        samples: signal.iter().filter(|v| v.is_nan()).count(),
-        trials: starts.iter().filter(touched).count(),
-    }
+    Lost { samples: signal.iter().filter(|v| v.is_nan()).count(), trials: starts.iter().filter(touched).count() }
 }
