@@ -45,9 +45,7 @@ pub struct Memory(u64);
 impl Memory {
     /// The user's figure in GiB, else the machine's.
     pub fn of(gib: Option<f64>) -> Memory {
-        let info = rustix::system::sysinfo();
-        let total = info.totalram as u64 * u64::from(info.mem_unit.max(1));
-        Memory(gib.map_or(total, |g| (g * (1u64 << 30) as f64) as u64))
+        Memory(gib.map_or_else(pipeline::host::memory, |g| (g * (1u64 << 30) as f64) as u64))
     }
 
     /// A quarter.
