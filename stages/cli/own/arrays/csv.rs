@@ -62,7 +62,7 @@ pub fn words(path: &str, text: &str) -> Result<Option<Vec<String>>> {
     if width != 1 && !index {
         return Ok(None);
     }
-    if index || all.lines.len() > 1 && ["label", "labels", "class", "y", "target", "0"].contains(&all.lines[0].1[0]) {
+    if index || all.lines.len() > 1 && ["label", "labels", "class", "target"].contains(&all.lines[0].1[0]) {
         all.lines.remove(0);
     }
     Ok(Some(all.lines.iter().map(|l| l.1[usize::from(index)].trim_matches('"').to_owned()).collect()))
@@ -116,7 +116,7 @@ impl Lines<'_> {
         let unnamed = usize::from(first.first().is_some_and(|f| f.is_empty()));
         let whole = |f: &&str| f.parse::<i64>().is_ok();
         // A line 0, 1, 2, ... may be data where all data are whole numbers.
-        first.len() - unnamed > 1
+        first.len() > 1
             && counts(first[unnamed..].iter().copied())
             && !rest.is_empty()
             && (unnamed == 1 || rest.iter().any(|(_, fields)| !fields.iter().all(|f| whole(f))))

@@ -32,8 +32,7 @@ pub fn show(path: &Path, facts: &mut Facts) -> Result<()> {
     }
     facts.say("channels", header.channels.len().to_string(), header.channels.len());
     for ((rate, kind), names) in &groups {
-        let text = format!("{rate}, {kind}: {}", names.join(", "));
-        facts.say(&format!("{} channels", names.len()), text, json!({"rate": rate, "kind": kind, "names": names}));
+        facts.say(&format!("{rate}, {kind}"), names.join(", "), json!(names));
     }
     let counts = gdf.event_counts();
     facts.say("events", counts.values().sum::<usize>().to_string(), counts.values().sum::<usize>());
