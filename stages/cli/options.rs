@@ -1,6 +1,6 @@
 //! Options that several commands share, with one wording.
 
-use crate::{device, source};
+use crate::shared::{device, source};
 use pipeline::Environment;
 use std::path::PathBuf;
 

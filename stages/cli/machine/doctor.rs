@@ -161,7 +161,7 @@ fn gpu_selftest() -> anyhow::Result<u8> {
 /// Where data would come from.
 fn data(surroundings: &Surroundings) -> Vec<Check> {
     let env = surroundings.environment();
-    let mut out = vec![match env.get(crate::source::DATA_DIR).map(Path::new) {
+    let mut out = vec![match env.get(crate::shared::source::DATA_DIR).map(Path::new) {
         Some(dir) if dir.is_dir() => check("data folder", State::Ok, dir.display().to_string()),
         Some(dir) => {
             check("data folder", State::Broken, format!("{} is no folder; see --data-dir, REPRO_DATA", dir.display()))

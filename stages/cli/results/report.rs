@@ -159,7 +159,7 @@ fn provenance(engine: &Engine, status: &[pipeline::StageStatus]) -> Result<Vec<(
         lines.push(("Peak memory of the process".into(), format!("{} MiB", peak >> 20)));
     }
     let mut backends: Vec<&str> =
-        records().filter_map(|p| Some(p.settings.get(crate::device::BACKEND)?.as_str())).collect();
+        records().filter_map(|p| Some(p.settings.get(crate::shared::device::BACKEND)?.as_str())).collect();
     backends.sort_unstable();
     backends.dedup();
     lines.push(("Backend asked for".into(), backends.join(", ")));

@@ -74,7 +74,7 @@ fn reasons(unit: &Why) -> String {
 
 /// The backend that a result was asked for with.
 fn backend(p: &pipeline::Provenance) -> &str {
-    p.settings.get(crate::device::BACKEND).map_or("unknown", String::as_str)
+    p.settings.get(crate::shared::device::BACKEND).map_or("unknown", String::as_str)
 }
 
 fn single(unit: &Why) -> String {

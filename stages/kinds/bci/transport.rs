@@ -11,8 +11,9 @@ use ndarray::{Array1, Array3, Axis};
 use pipeline::{Context, Stage, StageResult};
 use serde::{Deserialize, Serialize};
 use spd::{
-    DensityWeights, Error, GroupLasso, MeanParams, Metric, TransportPlan, SinkhornParams, barycentric_map, density_weights,
-    pairwise_distances, regularisation_from_median, self_distances, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
+    DensityWeights, Error, GroupLasso, MeanParams, Metric, SinkhornParams, TransportPlan, barycentric_map,
+    density_weights, pairwise_distances, regularisation_from_median, self_distances, sinkhorn, sinkhorn_group_lasso,
+    sinkhorn_log,
 };
 
 /// The kind.
