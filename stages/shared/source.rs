@@ -15,6 +15,8 @@ use std::path::PathBuf;
 
 /// Artefact that says which data were used (`datasets::fetch::Provenance`).
 pub const SOURCE: &str = "source.json";
+/// Artefact that refers to a recording by content (of the same type): the report lists the data of the stage that reads it, not these.
+pub const REFERENCE: &str = "recording.json";
 
 /// Downloads are shared by all projects of a user: $REPRO_CACHE, else the XDG cache folder, else one below $HOME. Without any of these there is
 /// none, and nothing is downloaded.
@@ -51,14 +53,14 @@ pub fn options(env: &Environment) -> Result<Options> {
     Ok(options)
 }
 
-/// Writes which data were used. How they were found (the folder, sources that failed before, a first or a later download) goes to
+/// Writes which data were used as `artefact`. How they were found (the folder, sources that failed before, a first or a later download) goes to
 /// the log and not into the artefact: the same data must give the same bytes on every machine.
-pub fn record(ctx: &Context, provenance: &Provenance) -> Result<()> {
+pub fn record(ctx: &Context, artefact: &str, provenance: &Provenance) -> Result<()> {
     ctx.log(&format!("{}; found at {}; {}", provenance.caption(), provenance.place, provenance.trust));
     for (source, why) in &provenance.tried {
         ctx.log(&format!("tried before: {source}: {why}"));
     }
-    let path = ctx.output(SOURCE).map_err(|e| anyhow!("{e}"))?;
+    let path = ctx.output(artefact).map_err(|e| anyhow!("{e}"))?;
     write_json(&path, &Provenance { trust: String::new(), tried: Vec::new(), ..provenance.clone() })
 }
 

@@ -4,7 +4,7 @@
 //! simulate one, which is written as GDF and read back through the same path.
 
 use crate::shared::files::{input_with, read_json, write_npy};
-use crate::shared::source::{SOURCE, options, record};
+use crate::shared::source::{REFERENCE, SOURCE, options, record};
 use datasets::bci::{self, Session, SessionData};
 use datasets::fetch::{Kind, Provenance};
 use datasets::signal::SignalParams;
@@ -61,7 +61,7 @@ impl Stage for Covariances {
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let reference: Provenance = read_json(input_with(ctx, SOURCE)?.path(SOURCE)?)?;
+        let reference: Provenance = read_json(input_with(ctx, REFERENCE)?.path(REFERENCE)?)?;
         let (data, provenance) = match reference.kind {
             Kind::Simulated => {
                 let (recording, provenance) = bci::simulated(&p.simulation.check()?, p.subject, p.session)?;
@@ -84,6 +84,6 @@ impl Stage for Covariances {
         };
         write_npy(&ctx.output("covariances.npy")?, &matrices)?;
         write_npy(&ctx.output("labels.npy")?, &labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
-        Ok(record(ctx, &provenance)?)
+        Ok(record(ctx, SOURCE, &provenance)?)
     }
 }

@@ -4,7 +4,7 @@
 //! simulated one follows from its seed in a second. What reads the reference is keyed by the content that stands in it.
 
 use crate::shared::files::write_json;
-use crate::shared::source::{SOURCE, Wanted, options, record};
+use crate::shared::source::{REFERENCE, Wanted, options, record};
 use datasets::bci::{self, Session};
 use datasets::fetch::{Kind, Provenance};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
@@ -44,7 +44,7 @@ impl Stage for FetchRecordings {
         // Real only if the other session is, too.
         let both = Wanted::Recording(p.subject, p.session).content(&options)?.is_some();
         if let Some(provenance) = found.filter(|_| both) {
-            return Ok(record(ctx, &provenance)?);
+            return Ok(record(ctx, REFERENCE, &provenance)?);
         }
         ctx.log("no recording on this machine: the session will be simulated");
         let provenance = Provenance {
@@ -57,6 +57,6 @@ impl Stage for FetchRecordings {
             licence: "none: no data of the competition".into(),
             tried: Vec::new(),
         };
-        Ok(write_json(&ctx.output(SOURCE)?, &provenance)?)
+        Ok(write_json(&ctx.output(REFERENCE)?, &provenance)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::shared::defaults::number;
 use crate::shared::files::write_npy;
-use crate::shared::source::{Wanted, options, record};
+use crate::shared::source::{SOURCE, Wanted, options, record};
 use datasets::mfeat;
 use ndarray::Array1;
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
@@ -46,6 +46,6 @@ impl Stage for FetchDigits {
             write_npy(&ctx.output(&format!("{name}.npy"))?, view)?;
         }
         write_npy(&ctx.output("labels.npy")?, &digits.labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
-        Ok(record(ctx, &provenance)?)
+        Ok(record(ctx, SOURCE, &provenance)?)
     }
 }
