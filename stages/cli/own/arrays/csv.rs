@@ -79,7 +79,7 @@ fn split<'a>(path: &'a str, text: &'a str) -> Result<Lines<'a>> {
         if let Some((_, before)) = lines.last() {
             let (got, expected) = (fields.len(), before.len());
             // R writes one name fewer than there are columns.
-            let from_r = lines.len() == 1 && got == expected + 1;
+            let from_r = lines.len() == 1 && got == expected + 1 && before.iter().any(|f| parse(f).is_none());
             ensure!(
                 got == expected || from_r,
                 "{path}:{}: {} where the lines before have {expected}; repair the line",
@@ -191,6 +191,7 @@ mod tests {
     fn what_is_no_table_is_refused_with_its_line() {
         let said = |text: &str| table("x.csv", text).unwrap_err().to_string();
         assert!(said("1,2\n3,oops\n").contains("x.csv:2: `oops` is no number"), "{}", said("1,2\n3,oops\n"));
+        assert!(said("1,2\n3,4,5\n").contains("x.csv:2: 3 fields where the lines before have 2"));
         assert!(said("1,2\n3,4\n5\n").contains("x.csv:3: 1 field where the lines before have 2"));
         assert!(said("a,b\n").contains("holds no numbers") && said("").contains("holds no numbers"));
         assert!(said("a,b\nx,1\n2,3\n").contains("x.csv:2: `x` is no number"));
