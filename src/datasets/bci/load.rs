@@ -155,7 +155,7 @@ fn local(options: &Options, wanted: &Wanted, tried: &mut Vec<(String, String)>) 
     }
     if let Some(f) = fetch::cached(options, bnci)? {
         let data = SessionData::Recording(read_bnci_file(&f.path, stem)?);
-        let published = Some(bnci.address().to_string());
+        let published = f.listed.then(|| bnci.address().to_string());
         return Ok(Some(Local {
             data,
             content: f.checksum,

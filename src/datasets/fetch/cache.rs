@@ -16,6 +16,8 @@ pub struct Fetched {
     pub checksum: String,
     /// What the checksum was compared with.
     pub trust: String,
+    /// Whether it is the very file that the list of sources names by its SHA-256.
+    pub listed: bool,
 }
 
 /// The file if it is in the cache and unharmed, `None` if it is not there.
@@ -38,8 +40,8 @@ pub fn cached(options: &Options, remote: &Remote) -> Result<Option<Fetched>> {
         (Some(_), _) => {}
         (None, _) => write_record(dir, &path, &found.blake3)?,
     }
-    let trust = trust(remote, &found, true);
-    Ok(Some(Fetched { path, trust, checksum: found.blake3 }))
+    let (trust, listed) = (trust(remote, &found, true), remote.sha256.as_ref() == Some(&found.sha256));
+    Ok(Some(Fetched { path, trust, listed, checksum: found.blake3 }))
 }
 
 /// The file from the cache, else from the first of its addresses that gives it.
@@ -127,7 +129,8 @@ fn accept(
     write_record(dir, &path, &found.blake3)?;
     std::fs::rename(part, &path).map_err(|e| Error::io(&path, e))?;
     download::forget(part);
-    Ok(Fetched { path, trust: trust(remote, &found, same), checksum: found.blake3 })
+    let listed = remote.sha256.as_ref() == Some(&found.sha256);
+    Ok(Fetched { path, trust: trust(remote, &found, same), listed, checksum: found.blake3 })
 }
 
 fn write_record(dir: &Path, path: &Path, checksum: &str) -> Result<()> {
