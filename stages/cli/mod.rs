@@ -2,7 +2,7 @@
 //!
 //! | where | commands |
 //! |---|---|
-//! | `run/` | `run`, `attach`, `cancel` |
+//! | `run/` | `run`, `fetch`, `attach`, `cancel` |
 //! | `show/` | `status`, `why`, `dag` |
 //! | `results/` | `figures`, `compare`, `report` |
 //! | `store/` | `path`, `get`, `log`, `gc`, `verify` |
@@ -73,6 +73,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Args),
+    Fetch(run::fetch::Args),
     Status(status::Args),
     Why(why::Args),
     Dag(dag::Args),
@@ -122,6 +123,7 @@ pub fn main() -> ExitCode {
     }
     let done = match &cli.command {
         Command::Run(a) => run::run(a, dir),
+        Command::Fetch(a) => run::fetch::run(a),
         Command::Status(a) => status::run(a, dir),
         Command::Why(a) => why::run(a, dir),
         Command::Dag(a) => dag::run(a, dir),

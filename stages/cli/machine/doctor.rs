@@ -173,7 +173,7 @@ fn data(surroundings: &Surroundings) -> Vec<Check> {
         }
         None => check("data folder", State::Note, "none given (--data-dir or REPRO_DATA)"),
     }];
-    let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(&f.address)).collect();
+    let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(f.address())).collect();
     let ask = |host: &String| {
         let name = format!("source {host}");
         match (surroundings.offline, if surroundings.offline { Ok(()) } else { reach(host) }) {

@@ -69,6 +69,7 @@ pub fn run(args: &Args) -> Result<u8> {
 
 /// Reads a model; the error says which command writes one.
 pub fn load(path: &Path) -> Result<kraus::Fit<f64>> {
+    output::refuse_target(path)?;
     kraus::load(path).map_err(|e| match e {
         kraus::DiskError::Io { path, source } => anyhow!("{} cannot be read: {source}", path.display()),
         kraus::DiskError::Corrupt { path, what } => anyhow!("{} is no model of `repro fit`: {what}", path.display()),

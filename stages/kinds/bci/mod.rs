@@ -2,6 +2,7 @@
 
 pub mod adapt;
 pub mod covariances;
+pub mod fetch_recordings;
 pub mod figures;
 pub mod results;
 pub mod transport;

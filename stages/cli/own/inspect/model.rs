@@ -1,8 +1,8 @@
-//! `repro inspect`: what a fitted model is, in numbers.
+//! What a fitted model is, in numbers.
 
-use super::super::output as print;
-use super::facts::{Facts, number};
-use super::predict::load;
+use super::super::super::output as print;
+use super::super::facts::{Facts, number};
+use super::super::predict::load;
 use anyhow::Result;
 use kraus::{Gamma, KrausMap};
 use linalg::{eigh, gemm};
@@ -10,37 +10,16 @@ use ndarray::{Array2, Axis};
 use report::axis::Scale;
 use report::term::plot;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::Path;
 
-/// Show a fitted model: shapes, spectrum of the Choi matrix, trace preservation, history
-///
-/// The eigenvalues of the Choi matrix are the squared sizes of orthogonal Kraus operators: how many are not small is the rank that
-/// the data really used. A map preserves the trace where sum_k A_k^T A_k is the identity.
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:
-  repro inspect model.npz
-  repro inspect model.npz --plot     with the spectrum and the loss as small plots
-  repro inspect model.npz --json     for scripts")]
-pub struct Args {
-    /// A model that `repro fit` wrote
-    #[arg(value_name = "MODEL")]
-    model: PathBuf,
-    /// Draw the spectrum and the loss
-    #[arg(long)]
-    plot: bool,
-    /// Print JSON
-    #[arg(long, conflicts_with = "plot")]
-    json: bool,
-}
-
-/// Run the command.
-pub fn run(args: &Args) -> Result<u8> {
-    let fit = load(&args.model)?;
+/// The page of a model.
+pub fn show(path: &Path, plots_too: bool, as_json: bool) -> Result<u8> {
+    let fit = load(path)?;
     let (arch, mut facts, mut plots) = (fit.model.architecture(), Facts::default(), String::new());
-    let path = arch.dims.iter().map(|d| format!("{d} x {d}")).collect::<Vec<_>>().join(" -> ");
+    let sizes = arch.dims.iter().map(|d| format!("{d} x {d}")).collect::<Vec<_>>().join(" -> ");
     facts.say(
         "model",
-        format!("{path}, {} parameters", fit.model.len()),
+        format!("{sizes}, {} parameters", fit.model.len()),
         json!({"dims": arch.dims, "ranks": arch.ranks, "parameters": fit.model.len()}),
     );
     if arch.ranks.len() > 1 {
@@ -71,7 +50,7 @@ pub fn run(args: &Args) -> Result<u8> {
             words,
             json!({"preserved": off <= 1e-8, "least": low, "most": high, "deviation": off}),
         );
-        if args.plot && spectrum.len() > 1 {
+        if plots_too && spectrum.len() > 1 {
             let points: Vec<(f64, f64)> =
                 spectrum.iter().enumerate().map(|(k, v)| (k as f64 + 1.0, v.max(1e-16 * top))).collect();
             plots += &format!("\n{}", plot(&key("choi spectrum"), &points, Scale::Log, 60, 8));
@@ -89,8 +68,8 @@ pub fn run(args: &Args) -> Result<u8> {
     if !h.notes.is_empty() {
         facts.say("notes", h.notes.join("; "), json!(h.notes));
     }
-    facts.print(args.json)?;
-    if args.plot && h.loss.len() > 1 {
+    facts.print(as_json)?;
+    if plots_too && h.loss.len() > 1 {
         let points: Vec<(f64, f64)> = h.loss.iter().enumerate().map(|(i, l)| (i as f64 + 1.0, *l)).collect();
         plots += &format!("\n{}", plot("training loss", &points, Scale::Log, 60, 8));
     }
