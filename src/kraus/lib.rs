@@ -78,6 +78,7 @@ pub mod moments;
 mod npz;
 pub mod partial_trace;
 pub mod problem;
+pub mod regress;
 pub mod simulate;
 pub mod solver;
 pub mod stack;

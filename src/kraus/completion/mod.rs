@@ -16,10 +16,13 @@
 mod choose;
 mod entries;
 mod factor;
+mod fill;
 mod partial;
 mod rescale;
 
 pub use choose::{Choice, HoldOut, candidates, choose};
+pub use fill::{Cone, FillParams, Filled, Score, Watch, fill, fill_from, fill_watched};
+pub(crate) use fill::spectral;
 pub use partial::{Partial, assemble, blocks};
 
 use crate::descend::descend;

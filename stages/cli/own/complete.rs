@@ -3,11 +3,13 @@
 use super::super::output as print;
 use super::super::text::{Table, count, duration};
 use super::arrays::Source;
+use super::complete_blocks;
 use super::facts::{Facts, number};
+use super::progress::Line;
 use super::{gamma, output, times};
 use anyhow::{Result, bail, ensure};
-use kraus::completion::{Completion, CompletionParams, HoldOut, Partial, candidates, choose, complete};
-use kraus::{Gamma, LbfgsParams, Stopping};
+use kraus::Gamma;
+use kraus::completion::{Cone, FillParams, Filled, Partial, fill_from, fill_watched};
 use ndarray::Array2;
 use serde_json::json;
 use std::path::PathBuf;
@@ -15,16 +17,21 @@ use std::time::Instant;
 
 /// Fill the missing entries of a positive semidefinite matrix (a kernel, a covariance)
 ///
-/// NaN, or 0 in --mask, marks what is missing. The matrix is read as a p x p grid of q x q blocks, and a map from the position of a
-/// block to the block is learned from what is there. Observed entries are kept to the bit.
+/// NaN, or 0 in --mask, marks what is missing. The matrix is taken as low rank plus a diagonal, with a penalty on the trace; penalty and rank are
+/// those that predict best what validation hides (a tenth of the entries, or whole rows where whole rows are missing). The errors of softImpute, of
+/// filling with the mean and with zero on the same hidden entries are printed beside it. Observed entries are kept to the bit, and the result is
+/// positive semidefinite where they allow it.
 ///
-/// One layer (the default) finds the best positive semidefinite matrix of the given rank; it cannot say anything about a row
-/// that was never seen. Two layers share what blocks have in common and can; they are the default where whole rows are missing.
-/// What you do not give (rank, p, q) is chosen by hiding a fifth of the observed entries (or rows) and predicting them.
+/// A row that was never seen can only come from elsewhere: from other matrices of the same samples (--view), else it is the mean of the other rows.
+/// Neither depends on the order of the samples.
+///
+/// With --p, --q, --rank, --depth or --gamma the paper's model is fitted instead: a p x p grid of q x q blocks and a map from the position of a block to
+/// the block. Two layers can say something about rows never seen, but only through the order of the samples.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   repro complete --matrix M.npy -o M_full.npy                       NaN is missing, everything chosen
-  repro complete --matrix M.npy --mask W.npy --rank 8 -o M_full.npy
+  repro complete --matrix M.npy --mask W.npy --psd -o M_full.npy    positive semidefinite in any case
+  repro complete --matrix K1.npy --view K2.npy --view K3.npy -o K1_full.npy     missing rows from other kernels
   repro complete --matrix M.csv -o M_full.csv                       empty fields are missing
   repro complete --matrix M.npy --p 20 --q 10 --rank 10 --depth 2 --gamma clamp:1e-4 -o M_full.npy
 
@@ -36,30 +43,42 @@ pub struct Args {
     /// 1 where observed, 0 where missing [default: NaN marks what is missing]
     #[arg(long, value_name = "FILE")]
     mask: Option<String>,
+    /// Another matrix of the same samples, for rows that are missing whole; NaN where it misses some itself
+    #[arg(long = "view", value_name = "FILE")]
+    views: Vec<String>,
     /// Where to write the completed matrix (.npy or .csv)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Positive semidefinite in any case, even if observed entries must move a little [default: if they need not]
+    #[arg(long, conflicts_with = "no_psd")]
+    psd: bool,
+    /// Do not care whether the result is positive semidefinite
+    #[arg(long)]
+    no_psd: bool,
+    /// Replace observed entries by the model's values too
+    #[arg(long)]
+    denoise: bool,
     /// Blocks per side, n = p q
     #[arg(long)]
-    p: Option<usize>,
+    pub(super) p: Option<usize>,
     /// Rows of a block, n = p q
     #[arg(long)]
-    q: Option<usize>,
+    pub(super) q: Option<usize>,
     /// Kraus rank [default: chosen]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    rank: Option<u32>,
-    /// Layers [default: 1, or 2 where whole rows are missing]
+    pub(super) rank: Option<u32>,
+    /// Layers of the block model [default there: 1, or 2 where whole rows are missing]
     #[arg(long, value_name = "L", value_parser = clap::value_parser!(u16).range(1..=20))]
-    depth: Option<u16>,
+    pub(super) depth: Option<u16>,
     /// Between the layers: `none`, or `clamp:EPS` to raise singular values below EPS to it
     #[arg(long, value_name = "GAMMA", value_parser = gamma, default_value = "none")]
-    gamma: Gamma,
+    pub(super) gamma: Gamma,
     /// Seed of starts and of what is hidden to choose
     #[arg(long, default_value_t = 0)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Print JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Run the command.
@@ -71,32 +90,66 @@ pub fn run(args: &Args) -> Result<u8> {
     let mask = observed(args, &source.name, &original)?;
     let partial = partial(&source, &original, &mask)?;
     let (n, seen) = (partial.n(), partial.observed());
-    ensure!(seen < n * n, "{} has no missing entry; mark what is missing by NaN or --mask", source.name);
+    let one_sided = partial.mask().iter().zip(&mask).filter(|(both, own)| **both == 1.0 && **own == 0.0).count();
+    ensure!(seen < n * n || one_sided > 0, "{} has no missing entry; mark what is missing by NaN or --mask", source.name);
     let mut facts = Facts::default();
     let share = 100.0 * (n * n - seen) as f64 / (n * n) as f64;
     facts.say("matrix", format!("{}, {share:.1} % missing", times(&[n, n])), json!({"n": n, "missing": n * n - seen}));
-    let (params, chosen) = model(args, &partial, &mut facts)?;
-    let solver = LbfgsParams { stopping: Stopping::after(3000), restarts: 3, ..LbfgsParams::default() };
-    let done = complete(&partial, &params, &solver)?;
-    let how = if chosen { "chosen by validation" } else { "given" };
-    facts.say(
-        "model",
-        format!(
-            "rank {}, {} of {} x {} blocks ({how})",
-            params.rank,
-            count(params.depth(), "layer"),
-            params.q,
-            params.q
-        ),
-        json!({"rank": params.rank, "p": params.p, "q": params.q, "depth": params.depth(), "chosen": chosen}),
-    );
-    tell(&partial, &done, &params, &mut facts);
-    let full = Array2::from_shape_fn((n, n), |at| if mask[at] == 1.0 { original[at] } else { done.matrix[at] });
+    if one_sided > 0 {
+        let text = format!("{} missing on one side of the diagonal and observed on the other: taken from there", count_are(one_sided));
+        facts.say("mirrored", text, one_sided);
+    }
+    let views: Vec<Partial> = args.views.iter().map(|file| view(file, n)).collect::<Result<_>>()?;
+    let cone = match (args.psd, args.no_psd) {
+        (true, _) => Cone::Always,
+        (_, true) => Cone::No,
+        _ => Cone::IfPossible,
+    };
+    let params = FillParams { cone, denoise: args.denoise, seed: args.seed };
+    let blocks = args.p.is_some() || args.q.is_some() || args.rank.is_some() || args.depth.is_some() || args.gamma != Gamma::None;
+    if args.depth.is_none_or(|d| d == 1) && args.gamma != Gamma::None {
+        facts.warn("--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out");
+    }
+    let done = if seen == n * n {
+        fill_from(&partial, partial.values().to_owned(), &params)?
+    } else if blocks {
+        ensure!(views.is_empty(), "--view belongs to the model that is chosen; leave out --p, --q, --rank, --depth and --gamma");
+        let prediction = complete_blocks::predict(args, &partial, &mut facts)?;
+        fill_from(&partial, prediction, &params)?
+    } else {
+        let line = Line::new();
+        let watch = |step: &str, share: f64| {
+            line.show(step, share);
+            Ok(())
+        };
+        let done = fill_watched(&partial, &views, &params, &watch);
+        line.clear();
+        let done = done?;
+        scores(args, &done, &mut facts);
+        done
+    };
+    tell(args, &done, !views.is_empty(), blocks, &mut facts);
+    let keep = !args.denoise && !(args.psd && done.moved > 0.0);
+    let full =
+        Array2::from_shape_fn((n, n), |at| if keep && mask[at] == 1.0 { original[at] } else { done.matrix[at] });
     output::matrix(&args.output, full.view(), source.single())?;
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());
     facts.say("wrote", args.output.display().to_string(), args.output.display().to_string());
     facts.print(args.json)?;
     Ok(0)
+}
+
+fn count_are(n: usize) -> String {
+    if n == 1 { "1 entry is".into() } else { format!("{n} entries are") }
+}
+
+/// Another matrix of the same samples.
+fn view(file: &str, n: usize) -> Result<Partial> {
+    let mut source = Source::open(file)?;
+    let m = source.matrix("a view")?;
+    ensure!(m.dim() == (n, n), "{file} is {} and the matrix has {n} rows; a view shows the same samples", times(m.shape()));
+    let mask = m.mapv(|v| if v.is_nan() { 0.0 } else { 1.0 });
+    partial(&source, &m, &mask)
 }
 
 /// 1 where observed.
@@ -145,115 +198,58 @@ fn partial(source: &Source, m: &Array2<f64>, mask: &Array2<f64>) -> Result<Parti
     Ok(Partial::new(even.view(), mask.view())?)
 }
 
-/// The model: as given, or the best of the candidates.
-fn model(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<(CompletionParams, bool)> {
-    let n = partial.n();
-    let whole_rows = !partial.empty_rows().is_empty();
-    let depth = args.depth.map_or(if whole_rows { 2 } else { 1 }, usize::from);
-    let other = |v: usize, name: &str| {
-        ensure!(v > 0 && n.is_multiple_of(v), "--{name} {v} does not divide n = {n}; choose p q = n");
-        Ok(n / v)
-    };
-    let grid = match (args.p, args.q) {
-        (None, None) => None,
-        (Some(p), Some(q)) => {
-            ensure!(p.checked_mul(q) == Some(n), "--p {p} blocks of --q {q} rows do not make n = {n}; choose p q = n");
-            Some((p, q))
-        }
-        (Some(p), None) => Some((p, other(p, "p")?)),
-        (None, Some(q)) => Some((other(q, "q")?, q)),
-    };
-    let rank = args.rank.map(|r| r as usize);
-    let deep_ranks: Vec<usize> =
-        rank.map_or_else(|| [1, 2, 5, 10, 20].into_iter().filter(|r| *r <= n).collect(), |r| vec![r]);
-    let mut list = candidates(n, &[depth], &deep_ranks, args.gamma);
-    if depth > 1 && list.is_empty() {
-        ensure!(grid.is_some(), "n = {n} has no divisor to make blocks of; use --depth 1, or give --p {n} --q 1");
-        list = vec![CompletionParams::deep(n, 1, 1, depth, args.gamma)];
-    }
-    if let Some(r) = rank {
-        list.iter_mut().for_each(|c| c.rank = r);
-    }
-    if let Some((p, q)) = grid {
-        for c in &mut list {
-            *c = if depth == 1 {
-                CompletionParams::single(p, q, c.rank)
-            } else {
-                CompletionParams::deep(p, q, c.rank, depth, args.gamma)
-            };
-        }
-    }
-    list.iter_mut().for_each(|c| c.seed = args.seed);
-    let mut seen: Vec<CompletionParams> = Vec::new();
-    list.retain(|c| {
-        !seen.contains(c) && {
-            seen.push(c.clone());
-            true
-        }
-    });
-    if let [one] = list.as_slice() {
-        return Ok((one.clone(), false));
-    }
-    let stopping = Stopping { max: 300, tolerance: 1e-7, target: 0.0, patience: None };
-    let quick = LbfgsParams { stopping, restarts: if depth == 1 { 2 } else { 1 }, ..LbfgsParams::default() };
-    let choice = choose(partial, &list, &HoldOut::like(partial, args.seed), |m, c| complete(m, c, &quick))?;
-    let mut table = Table::new(&["rank", "p", "q", "layers", "error on hidden entries", ""], &[0, 1, 2, 3, 4]);
-    for (c, e) in &choice.scores {
-        let mark = if *c == choice.params { "<- chosen" } else { "" };
-        let cells = [c.rank, c.p, c.q, c.depth()].map(|v| v.to_string());
-        table.row(cells.into_iter().chain([number(*e), mark.into()]).collect());
+/// The validation errors, as a table.
+fn scores(args: &Args, done: &Filled, facts: &mut Facts) {
+    let mut table = Table::new(&["filled by", "relative error on hidden entries", ""], &[1]);
+    let least = done.scores.iter().map(|s| s.error).fold(f64::INFINITY, f64::min);
+    for (i, s) in done.scores.iter().enumerate() {
+        let mark = if i == 0 { "<- chosen" } else { "" };
+        table.row(vec![s.name.clone(), number(s.error), mark.into()]);
     }
     if !args.json {
         print(&(table.render() + "\n"));
     }
-    let best = choice.scores.iter().map(|s| s.1).fold(f64::INFINITY, f64::min);
-    facts.say("validation", format!("relative error {} on hidden entries", number(best)), best);
-    if best > 0.9 {
+    let values: Vec<_> = done.scores.iter().map(|s| json!({"filled_by": s.name, "error": s.error})).collect();
+    let name = done.scores.first().map_or("", |s| s.name.as_str());
+    facts.say("chosen", format!("{name}: relative error {} on hidden entries", number(done.error())), json!({"name": name, "error": done.error(), "scores": values}));
+    if least > 0.9 {
         facts.warn("hidden entries were predicted hardly better than by 0: what is observed does not determine what is missing");
     }
-    Ok((choice.params, true))
 }
 
 /// What is to be said about the result.
-fn tell(partial: &Partial, done: &Completion, params: &CompletionParams, facts: &mut Facts) {
-    let (mut wrong, mut total) = (0.0, 0.0);
-    for (at, _) in partial.mask().indexed_iter().filter(|(_, w)| **w == 1.0) {
-        let truth = partial.values()[at];
-        wrong += (done.prediction[at] - truth).powi(2);
-        total += truth * truth;
+fn tell(args: &Args, done: &Filled, views: bool, blocks: bool, facts: &mut Facts) {
+    if !blocks {
+        let text = format!("{} beside the diagonal, trace penalty {}", count(done.rank, "dimension"), number(done.penalty));
+        facts.say("model", text, json!({"rank": done.rank, "penalty": done.penalty}));
+        let words = if done.converged { "yes" } else { "no: the iteration limit was reached; the validation error above is that of what is written" };
+        facts.say("converged", words, done.converged);
     }
-    let error = (wrong / total.max(f64::MIN_POSITIVE)).sqrt();
-    facts.say("fit", format!("relative error {} on observed entries", number(error)), error);
     let (low, high) = done.spectrum;
-    let psd = if done.is_psd() { "yes" } else { "no, since observed entries are kept as they are" };
+    let psd = match (done.is_psd(), args.no_psd) {
+        (true, _) => "yes".to_string(),
+        (false, true) => "no, and not asked for".into(),
+        (false, false) => format!(
+            "no: the observed entries do not allow it here, the nearest such matrix is {} away (relative); --psd or --denoise moves them",
+            number(done.outside)
+        ),
+    };
     facts.say(
         "psd",
-        format!("{psd}: eigenvalues {} to {}", number(low), number(high)),
-        json!({"psd": done.is_psd(), "least": low, "most": high}),
+        format!("{psd}; eigenvalues {} to {}", number(low), number(high)),
+        json!({"psd": done.is_psd(), "least": low, "most": high, "outside": done.outside}),
     );
-    let rows = |list: &[usize]| {
-        let shown = list.iter().take(20).map(usize::to_string).collect::<Vec<_>>().join(", ");
-        if list.len() > 20 { format!("{shown}, ... ({} rows)", list.len()) } else { shown }
-    };
-    if !done.empty_rows.is_empty() {
-        let (list, many) = (rows(&done.empty_rows), done.empty_rows.len() > 1);
-        let (noun, verb) = if many { ("rows", "have") } else { ("row", "has") };
-        facts.warn(match params.depth() {
-            1 => format!("{noun} {list} {verb} no observed entry, and one layer cannot determine such rows: what is written there is arbitrary; use --depth 2"),
-            _ => format!("{noun} {list} {verb} no observed entry: what is written there is inferred from the blocks around it alone"),
-        });
+    if done.moved > 0.0 {
+        facts.say("observed entries", format!("changed by at most {} of the largest", number(done.moved)), done.moved);
     }
-    let weak: Vec<usize> = done.weak_rows.iter().copied().filter(|r| !done.empty_rows.contains(r)).collect();
-    if params.depth() == 1 && !weak.is_empty() {
-        facts.warn(format!(
-            "rows {} have fewer observed entries than the rank {}, which leaves them open; lower the rank",
-            rows(&weak),
-            params.rank
-        ));
+    if !done.empty_rows.is_empty() && !blocks {
+        let shown = done.empty_rows.iter().take(20).map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let more = if done.empty_rows.len() > 20 { format!(", ... ({} rows)", done.empty_rows.len()) } else { String::new() };
+        let source = match views {
+            true => "they come from the other views and from the mean of the other rows",
+            false => "nothing is known of them but the mean of the other rows; other matrices of the same samples help (--view)",
+        };
+        facts.warn(format!("rows without any observed entry: {shown}{more}; {source}. The order of the samples plays no part"));
     }
-    facts.say(
-        "undetermined rows",
-        if done.weak_rows.is_empty() { "none".into() } else { rows(&done.weak_rows) },
-        json!({"empty": done.empty_rows, "weak": weak}),
-    );
+    facts.silent("undetermined_rows", json!({"empty": done.empty_rows}));
 }

@@ -2,8 +2,9 @@
 
 use super::super::output as print;
 use super::facts::{Facts, number};
-use super::predict::load;
+use super::predict::{Model, load};
 use anyhow::Result;
+use kraus::regress::{Positivity, SavedAffine};
 use kraus::{Gamma, KrausMap};
 use linalg::{eigh, gemm};
 use ndarray::{Array2, Axis};
@@ -35,7 +36,10 @@ pub struct Args {
 
 /// Run the command.
 pub fn run(args: &Args) -> Result<u8> {
-    let fit = load(&args.model)?;
+    let fit = match load(&args.model)? {
+        Model::Stack(fit) => fit,
+        Model::Affine(saved) => return affine(args, &saved),
+    };
     let (arch, mut facts, mut plots) = (fit.model.architecture(), Facts::default(), String::new());
     let path = arch.dims.iter().map(|d| format!("{d} x {d}")).collect::<Vec<_>>().join(" -> ");
     facts.say(
@@ -95,6 +99,53 @@ pub fn run(args: &Args) -> Result<u8> {
         plots += &format!("\n{}", plot("training loss", &points, Scale::Log, 60, 8));
     }
     print(&plots);
+    Ok(0)
+}
+
+/// What is to be said about a map with signs and intercept.
+fn affine(args: &Args, saved: &SavedAffine) -> Result<u8> {
+    let (map, mut facts) = (&saved.map, Facts::default());
+    let (r, q, p) = map.map().ops().dim();
+    let plus = map.signs().iter().filter(|s| **s > 0.0).count();
+    let family = match map.positivity() {
+        Positivity::Complete => "completely positive",
+        Positivity::Output => "with signs, outputs projected into the cone",
+        Positivity::None => "with signs, outputs as they come",
+    };
+    facts.say(
+        "model",
+        format!("{p} x {p} -> {q} x {q}: {family}"),
+        json!({"dims": [p, q], "ranks": [r], "positivity": map.positivity().as_str()}),
+    );
+    facts.say("operators", format!("{plus} + {} of shape {q} x {p}", r - plus), json!({"plus": plus, "minus": r - plus}));
+    let sizes: Vec<f64> = map
+        .map()
+        .ops()
+        .outer_iter()
+        .zip(map.signs())
+        .map(|(a, s)| s * a.iter().map(|v| v * v).sum::<f64>())
+        .collect();
+    let list = sizes.iter().take(12).map(|v| number(*v)).collect::<Vec<_>>().join("  ");
+    let more = if sizes.len() > 12 { "  ..." } else { "" };
+    facts.say("sizes", format!("{list}{more} (sign times sum of squares of each operator)"), json!(sizes));
+    match map.intercept() {
+        None => facts.say("intercept", "none", serde_json::Value::Null),
+        Some(b) => {
+            let values = eigh(linalg::symmetrise(b).view())?.values;
+            let (low, high) = (values[0], values[q - 1]); // q >= 1: a map has rows
+            facts.say("intercept", format!("eigenvalues {} to {}", number(low), number(high)), json!({"least": low, "most": high}));
+        }
+    }
+    if !saved.notes.is_empty() {
+        facts.say("notes", saved.notes.join("; "), json!(saved.notes));
+    }
+    facts.print(args.json)?;
+    if args.plot && sizes.len() > 1 {
+        let top = sizes.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        let points: Vec<(f64, f64)> =
+            sizes.iter().enumerate().map(|(k, v)| (k as f64 + 1.0, v.abs().max(1e-16 * top))).collect();
+        print(&format!("\n{}", plot("sizes of the operators", &points, Scale::Log, 60, 8)));
+    }
     Ok(0)
 }
 

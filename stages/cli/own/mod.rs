@@ -13,18 +13,19 @@
 pub mod adapt;
 mod arrays;
 pub mod complete;
+mod complete_blocks;
 pub mod covariances;
 mod facts;
 pub mod fit;
 mod fit_data;
-mod fit_rank;
-mod fit_solve;
+mod fit_report;
 pub mod inspect;
 pub mod kernel;
 pub mod mdm;
 mod npy;
 pub mod output;
 pub mod predict;
+mod progress;
 
 use anyhow::Context;
 use std::ops::RangeInclusive;
