@@ -10,7 +10,7 @@
 //! The format has another name than that of stacks, so that a program that knows only stacks refuses it instead of forgetting signs and intercept.
 
 use super::affine::{AffineMap, Positivity};
-use crate::disk::{DiskError, atomically};
+use crate::io::disk::{DiskError, atomically};
 use crate::error::Error;
 use ndarray::{Array1, Ix1, Ix2, Ix3};
 use npy::{Array, Member, NpzReader, NpzWriter};

@@ -17,27 +17,26 @@
 //! | `operators` | how many operators it keeps |
 //! | `path` | the completely positive family along a path of ranks |
 //! | `folds` | cross-validation and the one-standard-error rule |
-//! | `pairs`, `plan`, `ranks` | the solvers without penalty: data, one fit, the rank |
+//! | `unpenalised` | the solvers without penalty: data, one fit, the rank |
 //! | `procedure` | all of it: [`fit`] is what the command `fit` calls |
 //! | `disk` | the extra arrays of a saved model |
 
 mod affine;
+mod disk;
 pub mod folds;
 mod layout;
 mod operators;
-mod pairs;
 mod path;
-mod plan;
 mod procedure;
-pub mod ranks;
 mod ridge;
+mod unpenalised;
 mod whiten;
 
 pub use affine::{AffineMap, Applied, Positivity};
 pub use folds::{Folds, Score};
-pub use pairs::Pairs;
-pub use plan::{Method, Plan, loss};
+pub use disk::{SavedAffine, load_affine, save_affine};
 pub use procedure::{FitParams, Outcome, Unpenalised, fit, fit_watched};
+pub use unpenalised::{Method, Pairs, Plan, loss, ranks};
 
 use crate::completion::Watch;
 use crate::error::{Error, Result};
@@ -54,8 +53,8 @@ pub const LARGEST: usize = 1200;
 const RANKS: [usize; 11] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20];
 /// Ranks that decide whether the completely positive family is worth a closer look.
 const SCREEN: [usize; 3] = [2, 6, 12];
-/// On two folds its mean squared error must come within this multiple of the signed family's for that.
-const NEAR: f64 = 1.25;
+/// On two folds its mean squared error must come within this multiple of the signed family's for that: a tenth is what two folds can be wrong by.
+const NEAR: f64 = 1.1;
 /// Trace penalties, over the sum of squares of Y.
 const PENALTIES: [f64; 3] = [1e-5, 1e-4, 1e-3];
 

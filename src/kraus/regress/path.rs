@@ -9,7 +9,7 @@ use super::layout::{Layout, half, svecs};
 use super::whiten::Coordinates;
 use crate::completion::spectral;
 use crate::error::Result;
-use crate::minimise::{Ending, MinimiseParams, minimise};
+use crate::optimise::{Ending, MinimiseParams, minimise};
 use linalg::{eigh, gemm, matmul};
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
@@ -48,11 +48,6 @@ impl Path {
         let ops = Array2::zeros((0, p * q));
         let layout = Layout::new(p, q);
         Ok(Some(Self { layout, input, output, a, b, rest, total, penalty, ops, f, converged: true, iterations: 0 }))
-    }
-
-    /// Another penalty from here on.
-    pub fn set_penalty(&mut self, penalty: f64) {
-        self.penalty = penalty;
     }
 
     fn parameters(&self) -> Vec<f64> {

@@ -7,12 +7,11 @@
 //! | none of these, and hidden samples are predicted to 2 % | the exact solvers too: with so little noise no penalty is wanted; the better of both on the folds |
 
 use super::folds::{Score, one_standard_error};
-use super::pairs::Pairs;
-use super::plan::Plan;
-use super::{Family, LARGEST, Positivity, RegressParams, Regression, ranks, regress_watched};
+use super::unpenalised::{Method, Pairs, Plan, ranks};
+use super::{Family, LARGEST, Positivity, RegressParams, Regression, regress_watched};
 use crate::completion::Watch;
 use crate::error::{Error, FitError};
-use crate::solver::Fit;
+use crate::solvers::Fit;
 
 /// Below this relative validation error the exact solvers are tried as well.
 const NEARLY_EXACT: f64 = 0.02;
@@ -125,7 +124,7 @@ fn obstacle(pairs: &Pairs, params: &FitParams, signed: bool) -> Option<String> {
     let largest = pairs.p.max(1) * pairs.q.max(1);
     match () {
         _ if !plan.hidden.is_empty() => Some("several layers were asked for".into()),
-        _ if plan.method != super::Method::Auto => Some("a solver was asked for".into()),
+        _ if plan.method != Method::Auto => Some("a solver was asked for".into()),
         _ if params.noise_free => Some("exact outputs were promised".into()),
         _ if params.rank.is_some() && !signed => Some("the rank is given".into()),
         _ if params.only_ranks && !signed => Some("the ranks to choose from are given".into()),

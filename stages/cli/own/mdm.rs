@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<u8> {
         _ => bail!("give --train and --labels, or --model"),
     };
     if let Some(path) = &args.save {
-        save(path, &mdm)?;
+        save(path, &mdm, args.metric)?;
         facts.say("saved", path.display().to_string(), path.display().to_string());
     }
     if let Some(test) = &args.test {
@@ -180,13 +180,13 @@ fn confusion(args: &Args, truth: &[i64], predicted: &[i64], rows: &[i64], classe
 }
 
 /// Writes class means as an .npz.
-fn save(path: &Path, mdm: &Mdm) -> Result<()> {
+fn save(path: &Path, mdm: &Mdm, metric: Geometry) -> Result<()> {
     let means = mdm.means();
     let n = means[0].matrix.nrows(); // a fitted classifier has two classes at least
     let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
-    let metric = match mdm.metric() {
-        Metric::AffineInvariant => 0,
-        Metric::LogEuclidean => 1,
+    let metric = match metric {
+        Geometry::AffineInvariant => 0,
+        Geometry::LogEuclidean => 1,
     };
     output::npz(
         path,
@@ -209,7 +209,8 @@ fn load(file: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
         1 => Metric::LogEuclidean,
         other => bail!("{file} names the metric {other}, which this version does not know; write it again with --save"),
     };
-    let mdm = Mdm::from_means(means, classes, metric)?;
+    // Each class holds its mean alone, and the mean of one matrix is that matrix.
+    let mdm = Mdm::fit(means.view(), &classes, metric, &MeanParams::default().check()?)?;
     let list = mdm.classes().iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     facts.say("model", format!("{file}: means of {}, classes {list}", times(&[n; 2])), json!({"classes": mdm.classes()}));
     Ok((mdm, n))

@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow, ensure};
 use kraus::regress::{Positivity, SavedAffine, load_affine};
 use kraus::{Fit, Stack};
 use ndarray::{Array3, ArrayView3, Axis};
+use npy::{Dtype, Header};
 use rayon::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,12 +55,12 @@ pub fn run(args: &Args) -> Result<u8> {
     let (step, single) = (piece(x.shape()), x.single());
     let mut outside = 0;
     output::write(&args.output, |out| {
-        out.write_all(&output::header(output::floats(single), &[l, model.q(), model.q()]))?;
+        out.write_all(&Header::new(Dtype::float(single), &[l, model.q(), model.q()]).to_bytes())?;
         for from in (0..l).step_by(step) {
             let block = x.matrices(from..(from + step).min(l))?;
             let (y, left) = model.apply(block.view())?;
             outside += left;
-            output::items(out, single, &y)?;
+            npy::write_floats(out, single, &y)?;
         }
         Ok(())
     })?;

@@ -4,7 +4,7 @@
 //! mu the rank alone holds the model down, which is less biased. One evaluation is two products of n x n by n x r.
 
 use super::super::partial::Partial;
-use crate::minimise::{Ending, MinimiseParams, minimise};
+use crate::optimise::{Ending, MinimiseParams, minimise};
 use linalg::{gemm, matmul};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, Zip};
 use rayon::prelude::*;
