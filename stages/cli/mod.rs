@@ -91,6 +91,7 @@ enum Command {
     Mdm(own::mdm::Args),
     Covariances(own::covariances::Args),
     Kernel(own::kernel::Args),
+    Example(own::example::Args),
 }
 
 /// Exit code for usage and configuration errors.
@@ -126,6 +127,7 @@ pub fn main() -> ExitCode {
         Command::Mdm(a) => own::enter(dir).and_then(|()| own::mdm::run(a)),
         Command::Covariances(a) => own::enter(dir).and_then(|()| own::covariances::run(a)),
         Command::Kernel(a) => own::enter(dir).and_then(|()| own::kernel::run(a)),
+        Command::Example(a) => own::enter(dir).and_then(|()| own::example::run(a)),
     };
     ExitCode::from(done.unwrap_or_else(|error| {
         eprintln!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));

@@ -86,9 +86,11 @@ pub fn load_affine(path: impl AsRef<Path>) -> Result<Option<SavedAffine>, DiskEr
         return Err(corrupt(format!("format `{}` {}, expected `{FORMAT}` {SCHEMA}", meta.format, meta.schema)));
     }
     let positivity = Positivity::of(&meta.positivity).ok_or_else(|| corrupt(format!("positivity `{}`", meta.positivity)))?;
-    let mut numbers = |name: &str| match array(name)? {
-        Array::Numbers { values, .. } => Ok(values),
-        Array::Text { .. } => Err(corrupt(format!("the array `{name}` does not hold numbers"))),
+    let mut numbers = |name: &str| -> Result<ndarray::ArrayD<f64>, DiskError> {
+        match array(name)? {
+            Array::Numbers { values, .. } => Ok(values),
+            Array::Text { .. } => Err(corrupt(format!("the array `{name}` does not hold numbers"))),
+        }
     };
     let shape = |name: &str| corrupt(format!("the array `{name}` has the wrong number of axes"));
     let ops = numbers("layer0")?.into_dimensionality::<Ix3>().map_err(|_| shape("layer0"))?;

@@ -107,6 +107,14 @@ pub fn one_standard_error(curve: &[Score]) -> usize {
     curve.iter().position(|s| s.close_to(best)).unwrap_or(0) // the best is close to itself
 }
 
+/// Position of the first model that is within one standard error of the least mean and whose mean is at most `share` above it: where a model costs no
+/// more to fit when it is larger, being indistinguishable on few folds is not reason enough to take a worse one.
+pub fn nearly_least(curve: &[Score], share: f64) -> usize {
+    let best = &curve[least(curve)];
+    let near = |s: &Score| s.close_to(best) && s.mean() <= (1.0 + share) * best.mean();
+    curve.iter().position(near).unwrap_or(0) // the best is near itself
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

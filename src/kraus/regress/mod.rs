@@ -40,7 +40,7 @@ pub use unpenalised::{Method, Pairs, Plan, loss, ranks};
 
 use crate::completion::Watch;
 use crate::error::{Error, Result};
-use folds::{least, one_standard_error};
+use folds::{least, nearly_least, one_standard_error};
 use layout::svecs;
 use ndarray::{Array2, ArrayView3, Axis};
 use path::Path;
@@ -55,6 +55,8 @@ const RANKS: [usize; 11] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20];
 const SCREEN: [usize; 3] = [2, 6, 12];
 /// On two folds its mean squared error must come within this multiple of the signed family's for that: a tenth is what two folds can be wrong by.
 const NEAR: f64 = 1.1;
+/// Fewer operators with signs are taken if the mean squared error on hidden samples rises by this share at most.
+const SMALLER: f64 = 0.01;
 /// Trace penalties, over the sum of squares of Y.
 const PENALTIES: [f64; 3] = [1e-5, 1e-4, 1e-3];
 
@@ -277,7 +279,7 @@ impl Signed {
         let chosen = match rank {
             // The tried number nearest from below; the fit keeps exactly the number asked for.
             Some(r) => curve.iter().rposition(|s| s.rank <= r).unwrap_or(0),
-            None => one_standard_error(&curve),
+            None => nearly_least(&curve, SMALLER),
         };
         let note = format!("coordinates: mean of X to the power -{}, penalty {:.0e}", choice.power, choice.share);
         let mut tried = Tried { complete: false, curve, chosen, note };

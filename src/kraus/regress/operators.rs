@@ -1,7 +1,7 @@
 //! A linear map as few operators: the Choi matrix J = sum_k s_k w_k w_k^T by its eigenpairs, those of largest absolute value first.
 //!
 //! Keeping r of them is the best approximation of rank r in the coordinates where both means are the identity. How many are kept is chosen by
-//! cross-validation: the fewest whose error is within one standard error of the least.
+//! cross-validation: the fewest whose error is within one standard error and one percent of the least.
 
 use super::folds::{Folds, Score};
 use super::layout::{Layout, svecs};

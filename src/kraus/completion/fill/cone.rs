@@ -32,13 +32,17 @@ pub(super) fn nearest(a: &Array2<f64>) -> Result<Array2<f64>> {
     Ok(project(a)?.0)
 }
 
-/// The matrix near `start` that keeps observed entries and is positive semidefinite; after the last step, `always` decides which of the two
-/// gives way. The budget is about n^3: more steps for smaller matrices.
-pub(super) fn keep(partial: &Partial, start: Array2<f64>, always: bool) -> Result<Array2<f64>> {
+/// The matrix near `start` that keeps observed entries and is positive semidefinite, if there is one that moves the missing entries by less than
+/// their `expected` relative error: the cone is worth no more than that. Otherwise `always` decides which gives way: the observed entries (the
+/// nearest matrix of the cone), or the cone (the start). The budget is about n^3: more steps for smaller matrices.
+pub(super) fn keep(partial: &Partial, start: Array2<f64>, always: bool, expected: f64) -> Result<Array2<f64>> {
     let n = partial.n();
-    let steps = (2_000_000_000 / (n * n * n).max(1)).clamp(2, 100);
-    let (mut x, mut correction) = (start, Array2::<f64>::zeros((n, n)));
+    let steps = (1_000_000_000 / (n * n * n).max(1)).clamp(2, 60);
+    let (mut x, mut correction) = (start.clone(), Array2::<f64>::zeros((n, n)));
     for step in 0..=steps {
+        if moved(partial, &start, &x) > expected {
+            break;
+        }
         if project_done(&x)? {
             return Ok(x);
         }
@@ -50,7 +54,19 @@ pub(super) fn keep(partial: &Partial, start: Array2<f64>, always: bool) -> Resul
         correction = &shifted - &inside;
         x = partial.filled(inside.view());
     }
-    if always { nearest(&x) } else { Ok(x) }
+    if always { nearest(&start) } else { Ok(start) }
+}
+
+/// ||x - start|| / ||start|| over the missing entries.
+fn moved(partial: &Partial, start: &Array2<f64>, x: &Array2<f64>) -> f64 {
+    let (mut change, mut size) = (0.0, 0.0);
+    for ((m, a), b) in partial.mask().iter().zip(start).zip(x) {
+        if *m == 0.0 {
+            change += (a - b).powi(2);
+            size += a * a;
+        }
+    }
+    (change / f64::max(size, f64::MIN_POSITIVE)).sqrt()
 }
 
 fn project_done(x: &Array2<f64>) -> Result<bool> {

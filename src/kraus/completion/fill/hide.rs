@@ -1,7 +1,7 @@
 //! What validation hides: observed entries, drawn so that they are missing the way the data miss theirs.
 //!
-//! Single entries: a tenth of those off the diagonal, and of the diagonal a share in proportion to how much more or less often it is missing. Few
-//! are hidden, because what is hidden is also lost to the fit. Whole rows: as large a share of the seen rows as is missing of all rows, because the
+//! Single entries: of those off the diagonal a twentieth, less where little is missing (what is hidden is also lost to the fit, and the error must be that
+//! of the fit to everything), and of the diagonal a share in proportion to how much more or less often it is missing. Whole rows: as large a share of the seen rows as is missing of all rows, because the
 //! number of pairs of which both rows are missing grows with the square of it.
 
 use super::super::partial::Partial;
@@ -22,11 +22,12 @@ pub(super) fn entries(partial: &Partial, seed: u64) -> Array2<f64> {
     }
     let missing_off = (n * (n - 1) / 2 - off.len()) as f64 / (n * (n - 1) / 2).max(1) as f64;
     let missing_diagonal = (n - diagonal.len()) as f64 / n as f64;
-    const SHARE: f64 = 0.1;
+    // A few hundred entries at least: fewer say too little.
+    let share = (0.05 * (missing_off / 0.2).min(1.0)).max(300.0 / off.len().max(1) as f64).min(0.1);
     let (a, b) = if missing_off > 0.0 {
-        (SHARE, (SHARE * missing_diagonal / missing_off).min(0.5))
+        (share, (share * missing_diagonal / missing_off).min(0.5))
     } else {
-        (0.0, 2.0 * SHARE)
+        (0.0, 0.2)
     };
     for (list, share) in [(&mut off, a), (&mut diagonal, b)] {
         list.shuffle(&mut rng);

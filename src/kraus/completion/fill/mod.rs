@@ -223,7 +223,10 @@ fn finish(
     let matrix = match params.cone {
         Cone::No => start,
         _ if params.denoise => cone::nearest(&start)?,
-        cone => cone::keep(partial, start, cone == Cone::Always)?,
+        cone => {
+            let expected = scores.first().map_or(f64::INFINITY, |s| s.error);
+            cone::keep(partial, start, cone == Cone::Always, expected)?
+        }
     };
     let values = eigh(matrix.view())?.values;
     let norm = values.iter().map(|v| v * v).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);

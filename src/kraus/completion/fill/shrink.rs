@@ -19,7 +19,7 @@ pub(super) struct State {
     block: Option<Array2<f64>>,
 }
 
-/// How long to iterate at one penalty.
+/// How long to iterate at one penalty: long enough to find the rank, since L-BFGS on the factor finishes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub iterations: usize,
@@ -32,9 +32,9 @@ pub(super) struct Limits {
 impl Limits {
     pub fn of(n: usize) -> Self {
         if n <= SMALL {
-            Self { iterations: 100, tolerance: 1e-5, columns: n }
+            Self { iterations: 12, tolerance: 1e-5, columns: n }
         } else {
-            Self { iterations: 25, tolerance: 1e-4, columns: (n / 8).clamp(96, 192) }
+            Self { iterations: 8, tolerance: 1e-4, columns: (n / 8).clamp(96, 192) }
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn predict(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<Arra
         facts.warn("several layers share what equal positions in blocks have in common, so the result depends on the order of the samples: sorted by class it gives the classes away");
     }
     let padded = padded(args, partial, depth, facts)?;
-    let (params, chosen) = model(args, &padded, facts)?;
+    let (params, chosen) = model(args, &padded, whole_rows, facts)?;
     let solver = LbfgsParams { stopping: Stopping::after(3000), restarts: 3, ..LbfgsParams::default() };
     let done = complete(&padded, &params, &solver)?;
     let how = if chosen { "chosen by validation" } else { "given" };
@@ -57,9 +57,8 @@ fn padded(args: &Args, partial: &Partial, depth: usize, facts: &mut Facts) -> Re
 }
 
 /// The model: as given, or the best of the candidates.
-fn model(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<(CompletionParams, bool)> {
+fn model(args: &Args, partial: &Partial, whole_rows: bool, facts: &mut Facts) -> Result<(CompletionParams, bool)> {
     let n = partial.n();
-    let whole_rows = !partial.empty_rows().is_empty();
     let depth = args.depth.map_or(if whole_rows { 2 } else { 1 }, usize::from);
     let other = |v: usize, name: &str| {
         ensure!(v > 0 && n.is_multiple_of(v), "--{name} {v} does not divide n = {n}; choose p q = n");
@@ -107,7 +106,7 @@ fn model(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<(Completio
     }
     let stopping = Stopping { max: 300, tolerance: 1e-7, target: 0.0, patience: None };
     let quick = LbfgsParams { stopping, restarts: if depth == 1 { 2 } else { 1 }, ..LbfgsParams::default() };
-    let choice = choose(partial, &list, &HoldOut::like(partial, args.seed), |m, c| complete(m, c, &quick))?;
+    let choice = choose(partial, &list, &HoldOut { rows: whole_rows, ..HoldOut::like(partial, args.seed) }, |m, c| complete(m, c, &quick))?;
     let mut table = Table::new(&["rank", "p", "q", "layers", "error on hidden entries", ""], &[0, 1, 2, 3, 4]);
     for (c, e) in &choice.scores {
         let mark = if *c == choice.params { "<- chosen" } else { "" };

@@ -1,7 +1,7 @@
 //! `repro fit`: learn a map from matrices to matrices.
 
 mod data;
-mod report;
+mod evidence;
 
 use super::facts::Facts;
 use super::progress::Line;
@@ -9,9 +9,9 @@ use super::{Memory, gamma, gib, output, ranks, times};
 use crate::cli::text::{count, duration};
 use anyhow::{Result, ensure};
 use data::{Need, load};
+use evidence::{about_outputs, regression, unpenalised};
 use kraus::Gamma;
 use kraus::regress::{Family, FitParams, Method, Plan, Positivity, fit_watched, save_affine};
-use report::{about_outputs, regression, unpenalised};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -252,7 +252,7 @@ pub fn run(args: &Args) -> Result<u8> {
     facts.print(args.json)?;
     if let (true, Some(loss)) = (args.plot, drawn.filter(|l| l.len() > 1)) {
         let points: Vec<(f64, f64)> = loss.iter().enumerate().map(|(i, l)| (i as f64 + 1.0, *l)).collect();
-        crate::cli::output(&::report::term::plot("training loss", &points, ::report::axis::Scale::Log, 60, 8));
+        crate::cli::output(&report::term::plot("training loss", &points, report::axis::Scale::Log, 60, 8));
     }
     Ok(0)
 }
