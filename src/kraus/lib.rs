@@ -41,6 +41,7 @@
 //! | [`estimators`] | the same as estimators: parameters, check, fit, predict; usable from linfa |
 //! | [`completion`] | the missing entries of a positive semidefinite matrix |
 //! | [`backend`] | where Adam trains: the processor, or a GPU (feature `cuda`, see CUDA.md) |
+//! | [`regress`] | regression on people's own data: family, coordinates, penalty and rank by validation |
 //! | [`io`] | models as .npz files |
 //! | [`bound`](mod@bound), [`error`] | theorem 4; what is refused, and in which words |
 //! | [`tolerances`] | the table of all tolerances and thresholds |
@@ -60,6 +61,7 @@ pub mod gradient;
 pub mod io;
 pub mod map;
 pub mod optimise;
+pub mod regress;
 pub mod solvers;
 pub mod tolerances;
 

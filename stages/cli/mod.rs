@@ -100,6 +100,7 @@ enum Command {
     Mdm(own::mdm::Args),
     Covariances(own::covariances::Args),
     Kernel(own::kernel::Args),
+    Example(own::example::Args),
 }
 
 /// Exit code for usage and configuration errors.
@@ -149,6 +150,7 @@ pub fn main() -> ExitCode {
         Command::Mdm(a) => own::enter(dir).and_then(|()| own::mdm::run(a)),
         Command::Covariances(a) => own::enter(dir).and_then(|()| own::covariances::run(a)),
         Command::Kernel(a) => own::enter(dir).and_then(|()| own::kernel::run(a)),
+        Command::Example(a) => own::enter(dir).and_then(|()| own::example::run(a)),
     };
     let code = done.unwrap_or_else(|error| {
         message!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));

@@ -16,14 +16,18 @@
 //! | partial.rs | [`Partial`]: a matrix with missing entries, and its blocks |
 //! | factorisation.rs, single_entries.rs | the two exact objectives of the table above |
 //! | selection.rs | [`choose`]: (p, q), rank and depth by validation on held-out observed entries |
+//! | fill/ | [`fill`]: the best of several models by validation, for people's own matrices |
 //! | rescale.rs | the released code's last step, an option |
 
 mod factorisation;
+mod fill;
 mod partial;
 mod rescale;
 mod selection;
 mod single_entries;
 
+pub use fill::{Cone, FillParams, Filled, Score, Watch, fill, fill_from, fill_watched};
+pub(crate) use fill::spectral;
 pub use partial::{Partial, assemble, blocks};
 pub use selection::{HoldOut, Selection, candidates, choose};
 

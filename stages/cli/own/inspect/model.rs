@@ -2,8 +2,9 @@
 
 use super::super::super::output as print;
 use super::super::facts::{Facts, number};
-use super::super::predict::load;
+use super::super::predict::{Model, load};
 use anyhow::Result;
+use kraus::regress::{Positivity, SavedAffine};
 use kraus::{Gamma, KrausMap};
 use linalg::{eigh, gemm};
 use ndarray::{Array2, Axis};
@@ -14,7 +15,10 @@ use std::path::Path;
 
 /// The page of a model.
 pub fn show(path: &Path, plots_too: bool, as_json: bool) -> Result<u8> {
-    let fit = load(path)?;
+    let fit = match load(path)? {
+        Model::Stack(fit) => fit,
+        Model::Affine(saved) => return affine(plots_too, as_json, &saved),
+    };
     let (arch, mut facts, mut plots) = (fit.model.architecture(), Facts::default(), String::new());
     let sizes = arch.dims.iter().map(|d| format!("{d} x {d}")).collect::<Vec<_>>().join(" -> ");
     facts.say(
@@ -74,6 +78,53 @@ pub fn show(path: &Path, plots_too: bool, as_json: bool) -> Result<u8> {
         plots += &format!("\n{}", plot("training loss", &points, Scale::Log, 60, 8));
     }
     print(&plots);
+    Ok(0)
+}
+
+/// What is to be said about a map with signs and intercept.
+fn affine(plots_too: bool, as_json: bool, saved: &SavedAffine) -> Result<u8> {
+    let (map, mut facts) = (&saved.map, Facts::default());
+    let (r, q, p) = map.map().ops().dim();
+    let plus = map.signs().iter().filter(|s| **s > 0.0).count();
+    let family = match map.positivity() {
+        Positivity::Complete => "completely positive",
+        Positivity::Output => "with signs, outputs projected into the cone",
+        Positivity::None => "with signs, outputs as they come",
+    };
+    facts.say(
+        "model",
+        format!("{p} x {p} -> {q} x {q}: {family}"),
+        json!({"dims": [p, q], "ranks": [r], "positivity": map.positivity().as_str()}),
+    );
+    facts.say("operators", format!("{plus} + {} of shape {q} x {p}", r - plus), json!({"plus": plus, "minus": r - plus}));
+    let sizes: Vec<f64> = map
+        .map()
+        .ops()
+        .outer_iter()
+        .zip(map.signs())
+        .map(|(a, s)| s * a.iter().map(|v| v * v).sum::<f64>())
+        .collect();
+    let list = sizes.iter().take(12).map(|v| number(*v)).collect::<Vec<_>>().join("  ");
+    let more = if sizes.len() > 12 { "  ..." } else { "" };
+    facts.say("sizes", format!("{list}{more} (sign times sum of squares of each operator)"), json!(sizes));
+    match map.intercept() {
+        None => facts.say("intercept", "none", serde_json::Value::Null),
+        Some(b) => {
+            let values = eigh(linalg::symmetrise(b).view())?.values;
+            let (low, high) = (values[0], values[q - 1]); // q >= 1: a map has rows
+            facts.say("intercept", format!("eigenvalues {} to {}", number(low), number(high)), json!({"least": low, "most": high}));
+        }
+    }
+    if !saved.notes.is_empty() {
+        facts.say("notes", saved.notes.join("; "), json!(saved.notes));
+    }
+    facts.print(as_json)?;
+    if plots_too && sizes.len() > 1 {
+        let top = sizes.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        let points: Vec<(f64, f64)> =
+            sizes.iter().enumerate().map(|(k, v)| (k as f64 + 1.0, v.abs().max(1e-16 * top))).collect();
+        print(&format!("\n{}", plot("sizes of the operators", &points, Scale::Log, 60, 8)));
+    }
     Ok(0)
 }
 

@@ -3,42 +3,56 @@
 //! `auto` at depth 1 starts L-BFGS at the closed form where that exists (symmetric inputs, 2 rank <= p + 1, samples that determine
 //! the least squares map) and at random operators otherwise; the better of both is kept where both were tried.
 
-use super::fit_data::Data;
-use anyhow::{Context, Result, bail};
-use kraus::{
-    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Fit, FitError, Gamma, History, Lbfgs, LbfgsParams,
+use super::pairs::Pairs;
+use crate::{
+    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Error, Fit, FitError, Gamma, History, Lbfgs, LbfgsParams,
     MomentObjective, Moments, Problem, Solver, Stack, Start, Stop, Stopping, closed_form,
 };
 use ndarray::Array3;
 
+type Result<T, E = FitError> = std::result::Result<T, E>;
+
 /// Names of solvers.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Closed form as the start of L-BFGS where it exists, else random starts
+    /// Closed form as the start of L-BFGS where it exists, else random starts.
+    #[default]
     Auto,
-    /// Minibatches, the paper's protocol: scale the data to about 1 first
+    /// Minibatches, the paper's protocol: scale the data to about 1 first.
     Adam,
-    /// L-BFGS from random starts
+    /// L-BFGS from random starts.
     Lbfgs,
-    /// Without iteration: needs symmetric X, 2 rank <= p + 1 and little noise
+    /// Without iteration: needs symmetric X, 2 rank <= p + 1 and little noise.
     ClosedForm,
-    /// One operator at a time, to compare
+    /// One operator at a time, to compare.
     BlockCoordinate,
 }
 
 /// The model and how to fit it.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// The solver.
     pub method: Method,
     /// Sizes between the layers.
     pub hidden: Vec<usize>,
+    /// Between the layers.
     pub gamma: Gamma,
     /// Epochs or iterations at most.
     pub epochs: Option<usize>,
+    /// Samples per step of Adam.
     pub batch: usize,
+    /// Learning rate of Adam.
     pub rate: f64,
+    /// Random starts of L-BFGS.
     pub restarts: usize,
+    /// Seed of random starts.
     pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { method: Method::Auto, hidden: vec![], gamma: Gamma::None, epochs: None, batch: 16, rate: 1e-3, restarts: 3, seed: 0 }
+    }
 }
 
 impl Plan {
@@ -66,8 +80,8 @@ impl Plan {
     }
 
     /// Fits one map to moments. `quick`: to compare ranks, not to keep.
-    pub fn on_moments(&self, moments: &Moments, rank: usize, quick: bool) -> Result<Fit<f64>, FitError> {
-        let lbfgs = self.lbfgs(quick).map_err(|e| FitError::Unsupported { solver: "lbfgs", why: e.to_string() })?;
+    pub fn on_moments(&self, moments: &Moments, rank: usize, quick: bool) -> Result<Fit<f64>> {
+        let lbfgs = self.lbfgs(quick)?;
         let random = || Start::Random { arch: self.architecture(moments.p(), moments.q(), rank), seed: self.seed };
         match self.method {
             Method::ClosedForm => {
@@ -117,37 +131,42 @@ impl Plan {
     }
 
     /// Fits to all of the data.
-    pub fn on_all(&self, data: &Data, rank: usize) -> Result<Fit<f64>> {
+    pub fn on_all(&self, data: &Pairs, rank: usize) -> Result<Fit<f64>> {
         let moments = data.total()?;
         match (&moments, &data.samples) {
             // Without the least squares map the moments resolve the loss to 1e-12 only; the samples do better.
             (Some(m), Some(samples)) if m.least_squares().is_err() => self.on_samples(samples, rank, false),
             (Some(m), _) => Ok(self.on_moments(m, rank, false)?),
             (None, Some(samples)) => self.on_samples(samples, rank, false),
-            (None, None) => bail!("there are neither samples nor moments"), // `load` leaves one of them
+            (None, None) => Err(nothing()),
         }
     }
 
     /// Mean square error on all of the data: from the samples where they are at hand, since moments resolve it to 1e-16 of
     /// E[Y^2] only.
-    pub fn train_error(&self, data: &Data, fit: &Fit<f64>) -> Result<f64> {
+    pub fn train_error(&self, data: &Pairs, fit: &Fit<f64>) -> Result<f64> {
         match (&data.samples, data.total()?) {
             (Some((x, y)), _) => Ok(fit.model.mse(&Problem::matrices(x.view(), y.view())?)?),
             (None, Some(moments)) => Ok(loss(&moments, &fit.model)),
-            (None, None) => bail!("there are neither samples nor moments"), // `load` leaves one of them
+            (None, None) => Err(nothing()),
         }
     }
 
     /// Mean square error on a fold of the fit to the others.
-    pub fn on_fold(&self, data: &Data, rank: usize, fold: usize) -> Result<f64> {
+    pub fn on_fold(&self, data: &Pairs, rank: usize, fold: usize) -> Result<f64> {
         if let (Some(outside), Some(folds)) = (data.outside(fold)?, &data.moments) {
             return Ok(loss(&folds[fold], &self.on_moments(&outside, rank, true)?.model));
         }
-        let missing = "there are neither samples nor moments"; // as above
-        let (outside, inside) = (data.select(fold, false).context(missing)?, data.select(fold, true).context(missing)?);
+        let (Some(outside), Some(inside)) = (data.select(fold, false), data.select(fold, true)) else {
+            return Err(nothing());
+        };
         let fit = self.on_samples(&outside, rank, true)?;
         Ok(fit.model.mse(&Problem::matrices(inside.0.view(), inside.1.view())?)?)
     }
+}
+
+fn nothing() -> FitError {
+    Error::Empty { what: "data: neither samples nor moments", shape: vec![0] }.into()
 }
 
 /// Mean square error of one map on the samples behind moments.

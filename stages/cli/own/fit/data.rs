@@ -1,39 +1,12 @@
-//! The samples of a fit, checked: in memory, or as moments from one pass over files that are too large for it.
-//!
-//! The square loss of one map depends on the samples only through their moments, and moments add up. So each fold of the
-//! cross-validation keeps its own, the training set of a fold is the sum of the others, and no sample is needed twice.
+//! Reads the samples of a fit and checks them: into memory, or as moments in one pass over files that are too large for it.
 
-use super::arrays::{Source, piece};
-use super::{Memory, times};
+use crate::cli::own::arrays::{Source, piece};
+use crate::cli::own::{Memory, times};
 use anyhow::{Result, bail, ensure};
-use kraus::{Basis, Moments, MomentsBuilder};
+use kraus::regress::{Folds, Pairs};
+use kraus::{Basis, MomentsBuilder};
 use linalg::is_symmetric;
-use ndarray::{Array3, ArrayView3, Axis, s};
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
-
-/// What a fit works on.
-pub struct Data {
-    /// Number of samples.
-    pub l: usize,
-    /// Rows of the inputs.
-    pub p: usize,
-    /// Rows of the outputs.
-    pub q: usize,
-    /// First input that is not symmetric.
-    pub asymmetric: Option<usize>,
-    /// Largest |Y_ij|.
-    pub peak: f64,
-    /// Mean of Y_ij^2.
-    pub mean_square: f64,
-    /// Fold of each sample.
-    pub fold: Vec<u16>,
-    /// Moments of each fold.
-    pub moments: Option<Vec<Moments>>,
-    /// X and Y, unless they were streamed.
-    pub samples: Option<(Array3<f64>, Array3<f64>)>,
-}
+use ndarray::{ArrayView3, s};
 
 /// What the fit needs.
 pub struct Need {
@@ -48,7 +21,7 @@ pub struct Need {
 }
 
 /// Opens, checks and reads X and Y.
-pub fn load(x: &str, y: &str, need: &Need) -> Result<Data> {
+pub fn load(x: &str, y: &str, need: &Need) -> Result<Pairs> {
     let (mut x, mut y) = (Source::open(x)?, Source::open(y)?);
     let ((l, p), (ly, q)) = (x.batch("X")?, y.batch("Y")?);
     ensure!(l == ly, "{} has {l} samples and {} has {ly}; sample i of X belongs to sample i of Y", x.name, y.name);
@@ -74,14 +47,14 @@ pub fn load(x: &str, y: &str, need: &Need) -> Result<Data> {
             false
         }
     };
-    let mut data = Data {
+    let mut data = Pairs {
         l,
         p,
         q,
         asymmetric: None,
         peak: 0.0,
         mean_square: 0.0,
-        fold: assign(l, folds, need.seed),
+        folds: Folds::new(l, folds, need.seed),
         moments: None,
         samples: None,
     };
@@ -113,7 +86,7 @@ enum Pass {
 }
 
 /// One pass over the samples: what is said about them and, where wanted, their moments.
-fn pass(x: &mut Source, y: &mut Source, data: &mut Data, basis: Option<Basis>, folds: usize) -> Result<Pass> {
+fn pass(x: &mut Source, y: &mut Source, data: &mut Pairs, basis: Option<Basis>, folds: usize) -> Result<Pass> {
     let (l, p, q) = (data.l, data.p, data.q);
     let new = |b| (0..folds).map(|_| MomentsBuilder::new(p, q, b)).collect::<Vec<_>>();
     let mut builders = basis.map(new);
@@ -145,7 +118,7 @@ fn pass(x: &mut Source, y: &mut Source, data: &mut Data, basis: Option<Basis>, f
         }
         if let Some(builders) = &mut builders {
             for s in 0..range.len() {
-                let b = &mut builders[usize::from(data.fold[from + s])];
+                let b = &mut builders[usize::from(data.folds.of()[from + s])];
                 b.update(xs.slice(s![s..s + 1, .., ..]), ys.slice(s![s..s + 1, .., ..]))?;
             }
         }
@@ -156,47 +129,4 @@ fn pass(x: &mut Source, y: &mut Source, data: &mut Data, basis: Option<Basis>, f
     }
     data.samples = kept;
     Ok(result)
-}
-
-/// Folds by lot, of equal size up to one: every `folds` samples in a row are shuffled over the folds.
-fn assign(l: usize, folds: usize, seed: u64) -> Vec<u16> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut fold = Vec::with_capacity(l + folds);
-    while fold.len() < l {
-        let mut round: Vec<u16> = (0..folds as u16).collect();
-        // The first round keeps its order, so that no fold is empty where l >= folds.
-        if !fold.is_empty() {
-            round.shuffle(&mut rng);
-        }
-        fold.extend(round);
-    }
-    fold.truncate(l);
-    fold
-}
-
-impl Data {
-    /// Moments of all samples.
-    pub fn total(&self) -> Result<Option<Moments>> {
-        Ok(self.moments.as_ref().map(|m| Moments::merged(&m.iter().collect::<Vec<_>>())).transpose()?)
-    }
-
-    /// Moments of all samples outside a fold.
-    pub fn outside(&self, fold: usize) -> Result<Option<Moments>> {
-        let others = |m: &Vec<Moments>| {
-            let parts: Vec<&Moments> = m.iter().enumerate().filter(|(f, _)| *f != fold).map(|(_, m)| m).collect();
-            Moments::merged(&parts)
-        };
-        Ok(self.moments.as_ref().map(others).transpose()?)
-    }
-
-    /// X and Y of the samples in a fold (`inside`) or outside it.
-    pub fn select(&self, fold: usize, inside: bool) -> Option<(Array3<f64>, Array3<f64>)> {
-        let chosen: Vec<usize> = (0..self.l).filter(|i| (usize::from(self.fold[*i]) == fold) == inside).collect();
-        self.samples.as_ref().map(|(x, y)| (x.select(Axis(0), &chosen), y.select(Axis(0), &chosen)))
-    }
-
-    /// The coordinates that inputs of this kind have.
-    pub fn basis(&self) -> Basis {
-        if self.asymmetric.is_some() { Basis::Full } else { Basis::Symmetric }
-    }
 }
