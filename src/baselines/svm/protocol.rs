@@ -45,6 +45,8 @@ pub struct SvmReport {
     pub negative: usize,
     /// Their share of the sum of all absolute eigenvalues.
     pub negative_mass: f64,
+    /// Machines of the final fits, one per class and split, whose solver used up its steps before it met the tolerance.
+    pub unconverged: usize,
 }
 
 fn block(k: &Array2<f64>, rows: &[usize], cols: &[usize]) -> Array2<f64> {
@@ -71,7 +73,7 @@ impl Protocol {
         Ok(())
     }
 
-    fn one(&self, k: &Array2<f64>, labels: &[usize], classes: usize, split: u64) -> Result<(f64, f64)> {
+    fn one(&self, k: &Array2<f64>, labels: &[usize], classes: usize, split: u64) -> Result<(f64, f64, usize)> {
         let (train, test) = halves(labels, self.train, self.seed, split)?;
         let of = |samples: &[usize]| samples.iter().map(|&i| labels[i]).collect::<Vec<_>>();
         let mut best = (f64::NEG_INFINITY, self.c[0]);
@@ -91,7 +93,7 @@ impl Protocol {
             }
         }
         let machine = OneVsRest::fit(block(k, &train, &train).view(), &of(&train), classes, best.1, self.tolerance)?;
-        Ok((accuracy(&machine, k, labels, &test, &train)?, best.1))
+        Ok((accuracy(&machine, k, labels, &test, &train)?, best.1, machine.unconverged()))
     }
 
     /// Runs the protocol on a kernel (n, n) and n labels.
@@ -110,13 +112,14 @@ impl Protocol {
         let runs = (0..self.splits as u64)
             .into_par_iter()
             .map(|split| self.one(&psd.kernel, &dense, names.len(), split))
-            .collect::<Result<Vec<(f64, f64)>>>()?;
-        let (accuracies, chosen): (Vec<f64>, Vec<f64>) = runs.into_iter().unzip();
+            .collect::<Result<Vec<(f64, f64, usize)>>>()?;
+        let unconverged = runs.iter().map(|run| run.2).sum();
+        let (accuracies, chosen): (Vec<f64>, Vec<f64>) = runs.into_iter().map(|(accuracy, c, _)| (accuracy, c)).unzip();
         let n = accuracies.len() as f64;
         let mean = accuracies.iter().sum::<f64>() / n;
         let squares: f64 = accuracies.iter().map(|a| (a - mean) * (a - mean)).sum();
         let deviation = if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
         let PsdKernel { negative, negative_mass, .. } = psd;
-        Ok(SvmReport { mean, deviation, accuracies, chosen, negative, negative_mass })
+        Ok(SvmReport { mean, deviation, accuracies, chosen, negative, negative_mass, unconverged })
     }
 }

@@ -138,3 +138,13 @@ fn bad_input_is_refused() {
     k[[3, 4]] = f64::NAN;
     assert!(matches!(p.evaluate(k.view(), &labels), Err(Error::NotFinite { sample: 3, .. })));
 }
+
+/// A label beyond `classes` had no machine, and its samples were silently of no class.
+#[test]
+fn labels_beyond_the_classes_are_refused_by_name() {
+    let k = ndarray::Array2::<f64>::eye(4);
+    for fit in [OneVsRest::fit, OneVsRest::fit_linfa] {
+        let error = fit(k.view(), &[0, 1, 5, 1], 3, 1.0, 1e-3).unwrap_err().to_string();
+        assert_eq!(error, "parameter `labels`: sample 2 has class 5, but classes count from 0 to 2 here");
+    }
+}

@@ -176,6 +176,7 @@ impl Regressor for TraceRegression {
             }
         };
         (report.iterations, report.kkt) = (solved.iterations, Some(solved.kkt));
+        report.converged = Some(solved.kkt <= self.tolerance);
         Ok(Fitted::linear(input, output, b.reversed_axes(), report))
     }
 }

@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `covariance` | matrices from signals: sample, OAS and Ledoit-Wolf covariances |
+//! | `reduction` | matrices of deficient rank, projected to their common range |
 //! | `function` | functions of matrices: logarithm, exponential, powers |
 //! | `distance` | the three metrics and their distances |
 //! | `geodesic` | geodesics and tangent vectors |
@@ -19,6 +20,7 @@ mod mdm;
 pub(crate) mod mean;
 mod mean_iterate;
 mod mean_together;
+mod reduction;
 
 pub use covariance::{Covariance, Estimator, covariance, covariances};
 pub use distance::{Metric, distance, pairwise_distances, self_distances};
@@ -26,3 +28,4 @@ pub use function::{expm, invsqrtm, logm, map_eigenvalues, powm, sqrtm};
 pub use geodesic::{from_tangent_space, geodesic, tangent_space};
 pub use mdm::Mdm;
 pub use mean::{CheckedMeanParams, Mean, MeanParams, Selection, mean, means};
+pub use reduction::Reduction;
