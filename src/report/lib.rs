@@ -2,6 +2,9 @@
 //!
 //! Nothing here trains or reads the network: plain numbers in, files out, and the same bytes every time.
 //!
+//! Rooms: [`frames`] (rows of results), [`tables`], [`charts`] (what a figure shows), [`drawing`] (ink on a canvas), [`figures`] (the
+//! paper's figures), [`claims`], [`page`].
+//!
 //! | want | take |
 //! |---|---|
 //! | rows of results, grouped and summarised | [`results::Results`], [`aggregate::Summary`] |
@@ -36,37 +39,25 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A figure goes through three steps: description ([`figure`]) → drawing in points ([`scene`]) → SVG or PNG ([`paint`], on
-//! plotters' backends). Text is measured and drawn from an embedded font ([`font`]), so the drawing step knows every text box and
+//! A figure goes through three steps: description ([`figure`]) → drawing in points ([`scene`]) → SVG or PNG
+//! ([`drawing::paint`], on plotters' backends). Text is measured and drawn from an embedded font ([`font`]), so the drawing step knows every text box and
 //! tests can ask whether any two overlap.
 
-pub mod aggregate;
-pub mod axis;
-mod bars;
-pub mod card;
+pub mod charts;
 pub mod claims;
+pub mod drawing;
 pub mod error;
-pub mod escape;
-pub mod figure;
 pub mod figures;
-pub mod font;
-mod heat;
-mod layout;
-mod legend;
-pub mod number;
+pub mod frames;
 pub mod page;
-mod page_parts;
-pub mod paint;
-pub mod png;
-pub mod results;
-pub mod scene;
 pub mod source;
-pub mod style;
-pub mod svg;
-pub mod table;
-mod table_formats;
-pub mod term;
-mod xy;
+pub mod tables;
+
+pub use charts::{axis, figure, style};
+pub use drawing::{font, scene, term};
+pub use frames::{aggregate, results};
+pub use page::{card, escape};
+pub use tables::{number, table};
 
 pub use card::Card;
 pub use error::Error;

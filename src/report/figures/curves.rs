@@ -1,8 +1,8 @@
 //! Curves: error against rank (figure 2), against the missing level (figures 6 and 7), and the bound of theorem 4.
 
-use crate::axis::Axis;
-use crate::figure::{Content, Figure, Line, Mark, Panel, Source, Xy};
-use crate::style::{PALETTE, Stroke, Width};
+use crate::charts::axis::Axis;
+use crate::charts::figure::{Content, Figure, Line, Mark, Panel, Source, Xy};
+use crate::charts::style::{PALETTE, Stroke, Width};
 
 /// A named curve: mean with an optional deviation.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use ndarray::Array2;
 
 use super::matrices::plan_colors;
-use crate::axis::Axis;
-use crate::figure::{Content, Figure, Heat, Key, Look, Panel, Points, Source, Xy};
-use crate::style::{Marker, PALETTE, SOFT, Stroke, Width};
+use crate::charts::axis::Axis;
+use crate::charts::figure::{Content, Figure, Heat, Key, Look, Panel, Points, Source, Xy};
+use crate::charts::style::{Marker, PALETTE, SOFT, Stroke, Width};
 
 /// Points of one embedding: coordinates, class and session of each.
 #[derive(Clone, Debug, Default, PartialEq)]

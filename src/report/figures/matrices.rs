@@ -2,9 +2,9 @@
 
 use ndarray::Array2;
 
-use crate::axis::Axis;
-use crate::figure::{Colors, Content, Figure, Heat, Panel, Source};
-use crate::style::Width;
+use crate::charts::axis::Axis;
+use crate::charts::figure::{Colors, Content, Figure, Heat, Panel, Source};
+use crate::charts::style::Width;
 
 /// Panels of matrices with a shared colour bar; NaN cells are missing. `block` outlines q x q blocks.
 pub fn completion(

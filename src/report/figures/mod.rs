@@ -1,4 +1,4 @@
-//! The paper's figures on plain inputs: numbers in, [`Figure`](crate::figure::Figure) out. No knowledge of stages or files.
+//! The paper's figures on plain inputs: numbers in, [`Figure`](crate::charts::figure::Figure) out. No knowledge of stages or files.
 
 mod curves;
 mod dag;
@@ -8,7 +8,7 @@ mod partial_trace;
 mod speed;
 
 pub use curves::{Curve, CurvePanel, RankCurve, RankPanel, bound, error_against_rank, missing_level};
-pub use dag::{DagNode, dag};
+pub use dag::{DagNode, dag, layers};
 pub use geometry::{Cloud, embedding, plan};
 pub use matrices::{completion, plan_colors};
 pub use partial_trace::partial_trace;

@@ -2,11 +2,11 @@
 
 use ndarray::Array2;
 
-use crate::axis::minus;
-use crate::figure::{Body, Figure, Source};
-use crate::font::Weight;
-use crate::scene::{Anchor, Scene, Shape};
-use crate::style::{INK, PALETTE, PAPER, Width, luminance, size, viridis};
+use crate::charts::axis::minus;
+use crate::charts::figure::{Body, Figure, Source};
+use crate::charts::style::{INK, PALETTE, PAPER, Width, luminance, size, viridis};
+use crate::drawing::font::Weight;
+use crate::drawing::scene::{Anchor, Scene, Shape};
 
 /// Draw the partial trace of `matrix` (side `q * m`) over its m x m blocks; diagonals of the blocks are outlined, and each
 /// block's trace stands in the result.

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use crate::axis::Axis;
+use crate::charts::axis::Axis;
+use crate::charts::figure::{Bars, Content, Figure, Panel};
+use crate::charts::style::Width;
 use crate::error::Error;
-use crate::figure::{Bars, Content, Figure, Panel};
 use crate::source::Source;
-use crate::style::Width;
 
 /// Times measured in one sitting (`benches/`), by whom and of what.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

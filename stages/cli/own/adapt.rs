@@ -11,7 +11,7 @@ use kraus::{AdamParams, Fit, KrausMap, Problem, Solver, Stack, Start, Stopping};
 use ndarray::{Array1, Array3, Axis};
 use serde_json::json;
 use spd::{
-    DensityWeights, GroupLasso, MeanParams, Metric, TransportPlan, SinkhornParams, barycentric_map, density_weights,
+    DensityWeights, GroupLasso, MeanParams, Metric, SinkhornParams, TransportPlan, barycentric_map, density_weights,
     pairwise_distances, regularisation_from_median, self_distances, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
 };
 use std::path::PathBuf;

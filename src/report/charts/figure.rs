@@ -1,0 +1,245 @@
+//! What a figure is, before layout: panels of curves, points, bars or matrices, with title, data source and words for those
+//! who cannot see it. One description gives SVG and PNG.
+
+use ndarray::Array2;
+
+use super::layout;
+use crate::charts::axis::Axis;
+use crate::charts::style::{Rgb, Stroke, Width};
+use crate::drawing::paint;
+use crate::drawing::scene::Scene;
+use crate::error::Error;
+
+pub use crate::source::Source;
+
+/// A curve with optional error band.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Name in the legend; empty for none.
+    pub name: String,
+    /// Abscissae, ascending.
+    pub x: Vec<f64>,
+    /// Values; NaN leaves a gap.
+    pub y: Vec<f64>,
+    /// Lower and upper edge of the band, one per point.
+    pub band: Option<(Vec<f64>, Vec<f64>)>,
+    /// Colour, dash, marker.
+    pub stroke: Stroke,
+}
+
+/// A cloud of points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Points {
+    /// Name in the legend; empty for none.
+    pub name: String,
+    /// Coordinates.
+    pub at: Vec<(f64, f64)>,
+    /// Colour and marker (dash is not used).
+    pub stroke: Stroke,
+}
+
+/// A vertical line with a label above the panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Where.
+    pub x: f64,
+    /// Short label.
+    pub label: String,
+}
+
+/// A small text inside a panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// In data coordinates.
+    pub at: (f64, f64),
+    /// What it says.
+    pub text: String,
+}
+
+/// Curves and points over two axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Xy {
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Curves, drawn in order.
+    pub lines: Vec<Line>,
+    /// Points, drawn above curves.
+    pub points: Vec<Points>,
+    /// Vertical marks.
+    pub marks: Vec<Mark>,
+    /// Annotations.
+    pub notes: Vec<Note>,
+}
+
+impl Xy {
+    /// An empty panel with these axes.
+    pub fn new(x: Axis, y: Axis) -> Self {
+        Xy { x, y, lines: vec![], points: vec![], marks: vec![], notes: vec![] }
+    }
+}
+
+/// Groups of bars: one group per category, one bar per series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    /// Names under the groups.
+    pub categories: Vec<String>,
+    /// Name, value and deviation per category; NaN leaves the bar out.
+    pub series: Vec<(String, Vec<f64>, Vec<f64>)>,
+    /// Vertical axis.
+    pub y: Axis,
+}
+
+/// A matrix as coloured cells; NaN is a missing cell and drawn hatched, never as a colour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heat {
+    /// Values.
+    pub data: Array2<f64>,
+    /// Side of blocks to outline, if any.
+    pub block: Option<usize>,
+    /// Label under the matrix.
+    pub x_label: String,
+    /// Label beside the matrix.
+    pub y_label: String,
+}
+
+/// What a panel shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Curves and points.
+    Xy(Xy),
+    /// Groups of bars.
+    Bars(Bars),
+    /// A matrix.
+    Heat(Heat),
+}
+
+/// One panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// Title, after the panel's letter.
+    pub title: String,
+    /// What it shows.
+    pub content: Content,
+}
+
+/// The colour scale that all matrices of a figure share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Colors {
+    /// Quantity.
+    pub label: String,
+    /// Linear or logarithmic, and ends if fixed.
+    pub axis: Axis,
+}
+
+/// An entry of the legend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// What it is called.
+    pub name: String,
+    /// How it looks.
+    pub look: Look,
+}
+
+/// The sample drawn in the legend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Look {
+    /// A piece of the curve with its marker.
+    Line(Stroke),
+    /// The marker alone.
+    Point(Stroke),
+    /// A coloured box.
+    Box(Rgb),
+    /// A hatched box: no value.
+    Missing,
+}
+
+/// What stands below the title.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Panels in a grid of so many columns, each with a plotting area so many points high (matrices: as their shape asks).
+    Panels {
+        /// Row by row.
+        panels: Vec<Panel>,
+        /// Columns of the grid.
+        columns: usize,
+        /// Height of a plotting area.
+        height: f64,
+    },
+    /// A free drawing (the partial trace, the graph of stages).
+    Drawing(Scene),
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// File name without ending, and anchor in the report: `figure2`.
+    pub id: String,
+    /// Title line.
+    pub title: String,
+    /// Where the data come from; printed in the title line.
+    pub source: Source,
+    /// What the picture shows, in words, for those who cannot see it.
+    pub alt: String,
+    /// Caption for the report (not drawn).
+    pub caption: String,
+    /// One or two columns wide.
+    pub width: Width,
+    /// The panels.
+    pub body: Body,
+    /// Colour scale of matrices.
+    pub colors: Option<Colors>,
+    /// Legend; collected from the panels when `None`.
+    pub legend: Option<Vec<Key>>,
+    /// Each panel has a legend of its own below it (when panels show different things).
+    pub own_legends: bool,
+}
+
+impl Figure {
+    /// A figure of panels with the legend collected from them.
+    pub fn panels(
+        id: &str,
+        title: &str,
+        source: Source,
+        width: Width,
+        columns: usize,
+        height: f64,
+        panels: Vec<Panel>,
+    ) -> Self {
+        Figure {
+            id: id.into(),
+            title: title.into(),
+            source,
+            alt: String::new(),
+            caption: String::new(),
+            width,
+            body: Body::Panels { panels, columns, height },
+            colors: None,
+            legend: None,
+            own_legends: false,
+        }
+    }
+
+    /// Set the words: alternative text and caption.
+    pub fn words(mut self, alt: impl Into<String>, caption: impl Into<String>) -> Self {
+        self.alt = alt.into();
+        self.caption = caption.into();
+        self
+    }
+
+    /// Lay out: the drawing both formats are made from.
+    pub fn scene(&self) -> Result<Scene, Error> {
+        layout::scene(self)
+    }
+
+    /// As SVG.
+    pub fn svg(&self) -> Result<String, Error> {
+        paint::svg(&self.scene()?, &self.title, &format!("{} {}", self.alt, self.source))
+    }
+
+    /// As PNG at 200 dpi.
+    pub fn png(&self) -> Result<Vec<u8>, Error> {
+        paint::png(&self.scene()?, &self.title)
+    }
+}

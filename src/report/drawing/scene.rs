@@ -1,0 +1,273 @@
+//! A drawing after layout: shapes in points, origin at the top left, y downwards.
+//!
+//! Everything a figure shows is here, so overlap and cut-off checks work on this list and hold for SVG and PNG alike.
+
+use crate::charts::style::{DASHES, Marker, PAPER, Rgb};
+use crate::drawing::font::{self, Weight};
+
+/// Where a text's x stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// At its left end.
+    Start,
+    /// At its middle.
+    Middle,
+    /// At its right end.
+    End,
+}
+
+/// One line of text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    /// What it says.
+    pub text: String,
+    /// Anchor point.
+    pub x: f64,
+    /// Baseline (before turning).
+    pub y: f64,
+    /// Where x stands.
+    pub anchor: Anchor,
+    /// Size in points.
+    pub size: f64,
+    /// Weight.
+    pub weight: Weight,
+    /// Colour.
+    pub color: Rgb,
+    /// Turned a quarter to the left, to be read from below (y axis labels).
+    pub up: bool,
+}
+
+impl Text {
+    /// The line's box (x0, y0, x1, y1).
+    pub fn bounds(&self) -> [f64; 4] {
+        let w = font::width(&self.text, self.size, self.weight);
+        let shift = match self.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => -w / 2.0,
+            Anchor::End => -w,
+        };
+        let (up, down) = (font::ASCENT * self.size, font::DESCENT * self.size);
+        if self.up {
+            [self.x - up, self.y - shift - w, self.x + down, self.y - shift]
+        } else {
+            [self.x + shift, self.y - up, self.x + shift + w, self.y + down]
+        }
+    }
+
+    /// Where the glyphs begin: the left end of the baseline.
+    pub fn origin(&self) -> (f64, f64) {
+        let b = self.bounds();
+        if self.up { (self.x, b[3]) } else { (b[0], self.y) }
+    }
+}
+
+/// One thing to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A polyline.
+    Line {
+        /// Corners.
+        points: Vec<(f64, f64)>,
+        /// Width in points.
+        width: f64,
+        /// Colour.
+        color: Rgb,
+        /// Index into [`DASHES`].
+        dash: usize,
+    },
+    /// A filled polygon.
+    Fill {
+        /// Corners.
+        points: Vec<(f64, f64)>,
+        /// Colour.
+        color: Rgb,
+        /// Opacity.
+        alpha: f64,
+    },
+    /// A disc or a ring.
+    Disc {
+        /// Centre.
+        at: (f64, f64),
+        /// Radius.
+        r: f64,
+        /// Colour.
+        color: Rgb,
+        /// Filled, or drawn as a ring filled with paper.
+        filled: bool,
+    },
+    /// A grid of coloured cells; `None` is a missing one.
+    Cells {
+        /// x, y, width, height.
+        area: [f64; 4],
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        cols: usize,
+        /// Row by row.
+        colors: Vec<Option<Rgb>>,
+    },
+    /// A line of text.
+    Text(Text),
+}
+
+/// A drawing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// Width in points.
+    pub width: f64,
+    /// Height in points.
+    pub height: f64,
+    /// In drawing order.
+    pub shapes: Vec<Shape>,
+}
+
+impl Scene {
+    /// An empty drawing.
+    pub fn new(width: f64, height: f64) -> Self {
+        Scene { width, height, shapes: Vec::new() }
+    }
+
+    /// Add a polyline.
+    pub fn line(&mut self, points: Vec<(f64, f64)>, width: f64, color: Rgb, dash: usize) {
+        if points.len() > 1 {
+            self.shapes.push(Shape::Line { points, width, color, dash: dash % DASHES.len() });
+        }
+    }
+
+    /// Add a filled polygon.
+    pub fn fill(&mut self, points: Vec<(f64, f64)>, color: Rgb, alpha: f64) {
+        if points.len() > 2 {
+            self.shapes.push(Shape::Fill { points, color, alpha });
+        }
+    }
+
+    /// Add a rectangle, filled and/or outlined.
+    pub fn rect(&mut self, [x, y, w, h]: [f64; 4], fill: Option<Rgb>, outline: Option<(Rgb, f64)>) {
+        let p = vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)];
+        if let Some(color) = fill {
+            self.fill(p.clone(), color, 1.0);
+        }
+        if let Some((color, width)) = outline {
+            let mut p = p;
+            p.push((x, y));
+            self.line(p, width, color, 0);
+        }
+    }
+
+    /// Add a line of text.
+    pub fn text(
+        &mut self,
+        text: impl Into<String>,
+        x: f64,
+        y: f64,
+        anchor: Anchor,
+        size: f64,
+        weight: Weight,
+        color: Rgb,
+    ) {
+        let text = Text { text: text.into(), x, y, anchor, size, weight, color, up: false };
+        if !text.text.is_empty() {
+            self.shapes.push(Shape::Text(text));
+        }
+    }
+
+    /// Add a line of text to be read from below, centred at `y`.
+    pub fn text_up(&mut self, text: impl Into<String>, x: f64, y: f64, size: f64, color: Rgb) {
+        let text =
+            Text { text: text.into(), x, y, anchor: Anchor::Middle, size, weight: Weight::Regular, color, up: true };
+        if !text.text.is_empty() {
+            self.shapes.push(Shape::Text(text));
+        }
+    }
+
+    /// Add a marker of radius `r`, with a thin rim of paper so that it stands off from lines and other markers.
+    pub fn marker(&mut self, marker: Marker, (x, y): (f64, f64), r: f64, color: Rgb) {
+        let poly = |corners: &[(f64, f64)], k: f64| -> Vec<(f64, f64)> {
+            corners.iter().map(|&(a, b)| (x + k * r * a, y + k * r * b)).collect()
+        };
+        let corners: &[(f64, f64)] = match marker {
+            Marker::Disc => {
+                self.shapes.push(Shape::Disc { at: (x, y), r: r * 1.25, color: PAPER, filled: true });
+                self.shapes.push(Shape::Disc { at: (x, y), r, color, filled: true });
+                return;
+            }
+            Marker::Ring => {
+                self.shapes.push(Shape::Disc { at: (x, y), r, color, filled: false });
+                return;
+            }
+            Marker::Cross => {
+                for s in [1.0, -1.0] {
+                    self.line(vec![(x - r * 0.8, y - s * r * 0.8), (x + r * 0.8, y + s * r * 0.8)], r * 0.5, color, 0);
+                }
+                return;
+            }
+            Marker::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+            Marker::Triangle => &[(0.0, -1.15), (1.05, 0.8), (-1.05, 0.8)],
+            Marker::Down => &[(0.0, 1.15), (1.05, -0.8), (-1.05, -0.8)],
+            Marker::Diamond => &[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)],
+        };
+        self.fill(poly(corners, 1.3), PAPER, 1.0);
+        self.fill(poly(corners, 1.0), color, 1.0);
+    }
+
+    /// All lines of text.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.shapes.iter().filter_map(|s| match s {
+            Shape::Text(t) => Some(t),
+            _ => None,
+        })
+    }
+
+    /// Pairs of texts whose boxes overlap by more than a third of a point: must be empty.
+    pub fn overlapping_texts(&self) -> Vec<(String, String)> {
+        let boxes: Vec<_> = self.texts().map(|t| (t, t.bounds())).collect();
+        let mut out = Vec::new();
+        for (i, (t, a)) in boxes.iter().enumerate() {
+            for (u, b) in &boxes[i + 1..] {
+                let dx = a[2].min(b[2]) - a[0].max(b[0]);
+                let dy = a[3].min(b[3]) - a[1].max(b[1]);
+                if dx > 0.34 && dy > 0.34 {
+                    out.push((t.text.clone(), u.text.clone()));
+                }
+            }
+        }
+        out
+    }
+
+    /// What reaches over the edge of the canvas: must be empty.
+    pub fn cut_off(&self) -> Vec<String> {
+        let inside = |x: f64, y: f64| x >= -0.01 && y >= -0.01 && x <= self.width + 0.01 && y <= self.height + 0.01;
+        let mut out = Vec::new();
+        for s in &self.shapes {
+            match s {
+                Shape::Text(t) => {
+                    let b = t.bounds();
+                    if !(inside(b[0], b[1]) && inside(b[2], b[3])) {
+                        out.push(format!("text `{}`", t.text));
+                    }
+                }
+                Shape::Line { points, .. } | Shape::Fill { points, .. } => {
+                    if let Some(p) = points.iter().find(|p| !inside(p.0, p.1)) {
+                        out.push(format!("corner ({:.1}, {:.1})", p.0, p.1));
+                    }
+                }
+                Shape::Disc { at: (x, y), r, .. } => {
+                    if !(inside(x - r, y - r) && inside(x + r, y + r)) {
+                        out.push(format!("disc at ({x:.1}, {y:.1})"));
+                    }
+                }
+                Shape::Cells { area: [x, y, w, h], .. } => {
+                    if !(inside(*x, *y) && inside(x + w, y + h)) {
+                        out.push(format!("cells at ({x:.1}, {y:.1})"));
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// Characters that the embedded font cannot show: must be empty.
+    pub fn unprintable(&self) -> Vec<char> {
+        self.texts().flat_map(|t| font::missing(&t.text)).collect()
+    }
+}

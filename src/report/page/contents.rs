@@ -1,0 +1,86 @@
+//! What stands on the page: figures, tables, downloads, differences from the paper, data sets.
+
+use super::card::Card;
+use crate::charts::figure::Figure;
+use crate::error::Error;
+use crate::source::Source;
+use crate::tables::table::Table;
+
+/// A file offered as a download from within the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Download {
+    /// File name.
+    pub name: String,
+    /// Contents (CSV or JSON).
+    pub text: String,
+}
+
+/// A figure on the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageFigure {
+    /// Its id is the anchor; its alt text and caption are printed.
+    pub card: Card,
+    /// The picture.
+    pub svg: String,
+    /// The numbers behind it.
+    pub data: Option<Download>,
+    /// What differs from the paper here, and why; empty for nothing.
+    pub differs: String,
+    /// The command that makes it again.
+    pub command: String,
+}
+
+impl PageFigure {
+    /// A figure drawn just now.
+    pub fn of(figure: &Figure, data: Option<Download>, differs: String, command: String) -> Result<Self, Error> {
+        Ok(PageFigure { card: Card::of_figure(figure)?, svg: figure.svg()?, data, differs, command })
+    }
+}
+
+impl PageTable {
+    /// A table made just now.
+    pub fn of(table: &Table, differs: String, command: String) -> Self {
+        PageTable { card: Card::of_table(table), html: table.html(), csv: table.csv(), differs, command }
+    }
+}
+
+/// A table on the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageTable {
+    /// Its id names the download.
+    pub card: Card,
+    /// The table itself.
+    pub html: String,
+    /// The table as a download.
+    pub csv: String,
+    /// What differs from the paper here, and why; empty for nothing.
+    pub differs: String,
+    /// The command that makes it again.
+    pub command: String,
+}
+
+/// A difference between the paper and this reproduction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// What.
+    pub what: String,
+    /// In the paper.
+    pub paper: String,
+    /// Here.
+    pub here: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A data set that was used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataUse {
+    /// Name.
+    pub name: String,
+    /// What was really used.
+    pub used: Source,
+    /// Where it comes from (printed as text, never requested).
+    pub address: String,
+    /// Licence and attribution.
+    pub licence: String,
+}
