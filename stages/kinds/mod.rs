@@ -57,7 +57,9 @@ pub fn kinds() -> Registry {
     add(k, bci::covariances::Covariances);
     add(k, bci::transport::Transport);
     add(k, bci::adapt::Adapt);
+    add(k, bci::rivals::Rivals);
     add(k, bci::results::BciResults);
+    add(k, bci::rivals_results::RivalsResults);
     add(k, bci::figures::BciFigures);
 
     add(k, matrices::simulate_matrices::SimulateMatrices);

@@ -32,5 +32,5 @@ pub use pairs::{CostIn, Pairs, PairsParams, Regularisation, transport_pairs};
 pub use paper_map::{PaperMapParams, Scaling, learn_paper_map};
 pub use procrustes::Procrustes;
 pub use recentre::{CommonChannels, Recentring};
-pub use scores::{Scores, scores};
+pub use scores::{Scores, paired_permutation_test, scores};
 pub use tangent_transport::TangentTransport;

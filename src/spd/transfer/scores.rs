@@ -5,6 +5,8 @@
 //! * kappa = (p_o - p_e) / (1 - p_e), p_o the accuracy and p_e the agreement that the two sets of labels would have by chance
 
 use crate::{Error, Result};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// Scores of a classification.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,4 +45,39 @@ pub fn scores(truth: &[i64], predicted: &[i64]) -> Result<Scores> {
     let chance: f64 = classes.iter().map(|&c| count(truth, c) * count(predicted, c)).sum::<f64>() / (total * total);
     let kappa = if chance < 1.0 { (accuracy - chance) / (1.0 - chance) } else { 0.0 };
     Ok(Scores { accuracy, balanced_accuracy, kappa })
+}
+
+/// Number of random sign patterns, where not all of them are tried.
+const PATTERNS: u32 = 20_000;
+
+/// The p-value of a two-sided paired test by sign flips: the share of sign patterns under which the mean of the differences is at
+/// least as far from zero. All patterns up to 14 differences, random ones by a fixed seed beyond.
+///
+/// ```
+/// assert_eq!(spd::paired_permutation_test(&[1.0, 2.0, 3.0]), 0.25); // +++ and --- of the eight patterns
+/// assert_eq!(spd::paired_permutation_test(&[1.0, -1.0]), 1.0);
+/// ```
+pub fn paired_permutation_test(differences: &[f64]) -> f64 {
+    let n = differences.len();
+    if n == 0 {
+        return 1.0;
+    }
+    let observed = differences.iter().sum::<f64>().abs() * (1.0 - 1e-12);
+    if n <= 14 {
+        let extreme = (0u32..1 << n)
+            .filter(|signs| {
+                let flipped = differences.iter().enumerate().map(|(k, d)| if signs >> k & 1 == 1 { -d } else { *d });
+                flipped.sum::<f64>().abs() >= observed
+            })
+            .count();
+        return extreme as f64 / f64::from(1u32 << n);
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let extreme = (0..PATTERNS)
+        .filter(|_| {
+            differences.iter().map(|d| if rng.random::<bool>() { -d } else { *d }).sum::<f64>().abs() >= observed
+        })
+        .count();
+    // The pattern that was observed counts as one of them.
+    (extreme + 1) as f64 / f64::from(PATTERNS + 1)
 }

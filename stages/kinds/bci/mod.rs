@@ -4,4 +4,7 @@ pub mod adapt;
 pub mod covariances;
 pub mod figures;
 pub mod results;
+pub mod rivals;
+pub mod rivals_results;
+mod rivals_table;
 pub mod transport;
