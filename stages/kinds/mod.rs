@@ -74,7 +74,9 @@ pub fn kinds() -> Registry {
     add(k, bci::covariances::Covariances);
     add(k, bci::transport::Transport);
     add(k, bci::adapt::Adapt);
+    add(k, bci::rivals::Rivals);
     add(k, Gathered(bci::results::Bci));
+    add(k, Gathered(bci::rivals_results::Rivals));
     add(k, bci::figures::BciFigures);
 
     add(k, matrices::simulate_matrices::SimulateMatrices);

@@ -46,7 +46,7 @@ pub fn session(sim: &CheckedSim, subject: u8, session: Session) -> Simulated {
     labels.shuffle(&mut rng);
     let rejected: Vec<bool> = (0..trials).map(|_| rng.random::<f64>() < p.rejected).collect();
 
-    let sources = sources(sim, head_seed, seed, samples, &starts, &labels);
+    let sources = sources(sim, session, head_seed, seed, samples, &starts, &labels);
     let mixing = mixing(sim, head_seed, session);
     let (blink, mut events) = blinks(sim, seed, samples);
     let mut signal = Array2::zeros((MONTAGE.len() + EOG.len(), samples));
@@ -122,6 +122,7 @@ fn event(position: usize, code: u16, duration: u32) -> Event {
 /// Lead field and time course of every source.
 fn sources(
     sim: &CheckedSim,
+    session: Session,
     head_seed: u64,
     seed: u64,
     samples: usize,
@@ -133,12 +134,21 @@ fn sources(
     let trial = (p.trial_seconds * rate) as usize;
     let mut head = stream(head_seed, 1);
     let mut plans: Vec<(Array1<f64>, Kind)> = Vec::new();
+    let mut drift = stream(head_seed, 4);
     for (angle, azimuth, class) in MOTOR {
+        let moved = Drift::draw(p.drift, session, &mut drift);
+        let (angle, azimuth) = (angle + moved.angle, azimuth + moved.azimuth);
         let place = point(angle + 4.0 * normal(&mut head), azimuth + 4.0 * normal(&mut head), 0.8);
-        let strength = p.rhythm * linalg::math::exp(0.2 * normal(&mut head));
+        let strength = p.rhythm * linalg::math::exp(0.2 * normal(&mut head)) * moved.strength;
         let (mu, beta) = (11.0 + 0.7 * normal(&mut head), 21.0 + 1.5 * normal(&mut head));
-        plans.push((lead_field(&place), Kind::Motor { class, frequency: mu, width: 2.0, amplitude: strength }));
-        plans.push((lead_field(&place), Kind::Motor { class, frequency: beta, width: 4.0, amplitude: 0.5 * strength }));
+        plans.push((
+            lead_field(&place),
+            Kind::Motor { class, frequency: mu, width: 2.0, amplitude: strength, depth: moved.depth },
+        ));
+        plans.push((
+            lead_field(&place),
+            Kind::Motor { class, frequency: beta, width: 4.0, amplitude: 0.5 * strength, depth: moved.depth },
+        ));
     }
     let alpha = 10.0 + 0.5 * normal(&mut head);
     plans.push((lead_field(&point(75.0, 270.0, 0.75)), Kind::Alpha { frequency: alpha, amplitude: 1.2 * p.rhythm }));
@@ -163,9 +173,9 @@ fn sources(
                 Kind::Alpha { frequency, amplitude } => {
                     scaled(rhythm(&mut rng, samples, frequency, 2.0, rate), amplitude)
                 }
-                Kind::Motor { class, frequency, width, amplitude } => {
+                Kind::Motor { class, frequency, width, amplitude, depth } => {
                     let mut course = scaled(rhythm(&mut rng, samples, frequency, width, rate), amplitude);
-                    modulate(&mut course, p.separation, class, rate, trial, starts, labels, &mut rng);
+                    modulate(&mut course, p.separation * depth, class, rate, trial, starts, labels, &mut rng);
                     course
                 }
             };
@@ -174,8 +184,25 @@ fn sources(
         .collect()
 }
 
+/// How a motor patch, and with it one class, differs on day two: where it lies, how strong its rhythm is, how deep it falls.
+struct Drift {
+    angle: f64,
+    azimuth: f64,
+    strength: f64,
+    depth: f64,
+}
+
+impl Drift {
+    /// The drift of one patch; none on day one. `size` 1 moves a patch by about 12 degrees and changes its rhythm by half.
+    fn draw(size: f64, session: Session, rng: &mut rand_chacha::ChaCha8Rng) -> Drift {
+        let size = if session == Session::E { size } else { 0.0 };
+        let [a, z, s, d] = std::array::from_fn(|_| size * normal(rng));
+        Drift { angle: 12.0 * a, azimuth: 12.0 * z, strength: (0.4 * s).exp(), depth: (0.5 * d).exp() }
+    }
+}
+
 enum Kind {
-    Motor { class: u8, frequency: f64, width: f64, amplitude: f64 },
+    Motor { class: u8, frequency: f64, width: f64, amplitude: f64, depth: f64 },
     Alpha { frequency: f64, amplitude: f64 },
     Background { amplitude: f64 },
     Sensor,

@@ -11,7 +11,7 @@
 //! 20 nodes reach rounding for hi = 40 lo. lo = 1 / \|\|T^-1\|\|_F and Gershgorin's hi bound the spectrum in O(n).
 //! Matrices of a spread that would need more than [`MOST`] nodes go through their eigenvectors.
 
-use crate::batch::eigen::{Eigen, Fault, positive};
+use crate::batch::eigen::{Eigen, Fault, largest_diagonal, positive, to_safe_range};
 use crate::batch::lanes::{LANES, V, simd};
 use crate::batch::tridiagonal::{restore, tridiagonalise};
 use std::sync::OnceLock;
@@ -85,6 +85,7 @@ impl Logarithm {
     pub fn solve(&mut self, a: &mut [V], out: &mut [V]) -> Result<(V, V), Fault> {
         let Logarithm { n, eigen, link, diagonal } = self;
         let n = *n;
+        let scale = to_safe_range(a, largest_diagonal(n, a));
         let (lo, hi) = simd(
             #[inline(always)]
             || {
@@ -124,7 +125,13 @@ impl Logarithm {
                 out.iter_mut().zip(&*a).for_each(|(to, v)| to.0[lane] = v.0[lane]);
             }
         }
-        Ok((lo, hi))
+        let Some(scale) = scale else { return Ok((lo, hi)) };
+        // log A = log(s A) - log(s) I.
+        let shift = scale.map(f64::ln);
+        for j in 0..n {
+            out[j * n + j] = out[j * n + j] - shift;
+        }
+        Ok((lo / scale, hi / scale))
     }
 }
 

@@ -80,6 +80,8 @@ pub struct TransportPlan {
     pub marginal_error: f64,
     /// Iterations made.
     pub iterations: usize,
+    /// Whether the plan was computed in the log domain.
+    pub log_domain: bool,
 }
 
 impl TransportPlan {
@@ -98,7 +100,7 @@ impl TransportPlan {
         };
         let marginal_error = error(1, a).max(error(0, b));
         let total = plan.iter().zip(cost).map(|(p, c)| p * c).sum();
-        Ok(TransportPlan { plan, cost: total, marginal_error, iterations })
+        Ok(TransportPlan { plan, cost: total, marginal_error, iterations, log_domain: false })
     }
 }
 

@@ -58,7 +58,7 @@ pub fn sinkhorn_log(
     }
     absorb(&mut f, &mut g, &scaling);
     let plan = Array2::from_shape_fn((m, n), |(i, j)| linalg::math::exp(f[i] + g[j] + scaled[[i, j]]));
-    TransportPlan::measure(plan, &cost, &a, &b, iterations)
+    Ok(TransportPlan { log_domain: true, ..TransportPlan::measure(plan, &cost, &a, &b, iterations)? })
 }
 
 fn absorb(f: &mut Array1<f64>, g: &mut Array1<f64>, scaling: &Scaling) {

@@ -131,13 +131,21 @@ impl Source {
                 linalg::is_symmetric(m, 1e-8),
                 "{name}: matrix {i} is not symmetric; save (A + A^T) / 2 if that is what you mean"
             );
-            if linalg::cholesky(m).is_err() {
-                let least = linalg::eigh(m)?.values[0]; // `batch` refuses matrices without rows
-                bail!(
-                    "{name}: matrix {i} is not positive definite, its least eigenvalue is {}; use a shrinkage covariance or drop it",
-                    readable(least)
-                );
-            }
+            // Pivots far above rounding leave no doubt; else the eigenvalues decide, as in `spd`: n eps times the largest is rounding.
+            let clear = linalg::cholesky(m).is_ok_and(|l| {
+                let (low, high) = l.diag().iter().fold((f64::INFINITY, 0.0f64), |(a, b), &v| (a.min(v), b.max(v)));
+                low > 1e-4 * high
+            });
+            let values = if clear { Array1::ones(1) } else { linalg::eigh(m)?.values };
+            // `batch` refuses matrices without rows, so there is a first and a last eigenvalue.
+            let (least, most) = (values[0], values[values.len() - 1]);
+            ensure!(
+                least > m.nrows() as f64 * f64::EPSILON * most,
+                "{name}: matrix {i} is not positive definite or of deficient rank, its eigenvalues run from {} to {}; use a shrinkage \
+                 covariance, --reduce (`repro adapt`), or drop it",
+                readable(least),
+                readable(most)
+            );
         }
         Ok(batch)
     }

@@ -1,0 +1,30 @@
+//! Kind `rivals-results`: the rows of the rivals as one table, and the mean accuracy of each method.
+
+use super::results::source;
+use super::rivals::METHODS;
+use crate::shared::results::{Experiment, Numbers};
+use anyhow::Result;
+use pipeline::Context;
+use report::Results;
+
+/// The experiment.
+pub struct Rivals;
+
+impl Experiment for Rivals {
+    const NAME: &'static str = "rivals-results";
+    const ABOUT: &'static str = "the accuracies of the learned map and its rivals as one table";
+
+    fn metrics(_: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+        metrics(results, out)
+    }
+}
+
+fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
+    let classes = results.numbers("classes")?.first().copied().unwrap_or(0.0) as usize;
+    out.source = source(results.only("data", "real")?.len() == results.len(), classes);
+    for (method, _) in METHODS {
+        let name = method.to_lowercase().replace(' ', "-");
+        out.summary(&format!("rivals.{name}"), results.only("method", method)?.numbers("accuracy")?);
+    }
+    Ok(())
+}
