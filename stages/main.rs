@@ -1,31 +1,9 @@
-//! `repro`: the program. The paper's stages are the modules here, one file each; what they are built from is in `src/`.
+//! `repro`: the program. `kinds/` holds the stage kinds that pipeline.yaml names, `shared/` what several kinds use, `cli/` the
+//! commands, `build/` the build script that fingerprints the kinds. The libraries they are built from are in `src/`.
 
-mod adapt;
-mod baselines;
-mod classify;
 mod cli;
-mod complete;
-mod covariances;
-mod defaults;
-mod device;
-mod evaluate;
-mod fetch;
-mod files;
-mod fill;
-mod kernels;
-mod mask;
-mod matrices;
-mod pool;
-mod probe;
-mod protocol;
-mod registry;
-mod render;
-mod rows;
-mod sessions;
-mod simulate;
-mod source;
-mod train;
-mod transport;
+mod kinds;
+mod shared;
 
 fn main() -> std::process::ExitCode {
     cli::main()

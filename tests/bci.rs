@@ -2,7 +2,7 @@
 //! accuracies on real covariances where they are at hand.
 
 mod common;
-use common::{Project, Said};
+use common::{Finished, Project};
 use std::path::{Path, PathBuf};
 
 /// The project's own pipeline in a temporary folder, with a download cache of its own.
@@ -16,7 +16,7 @@ impl Bci {
         Bci { project: Project::new(yaml), cache: tempfile::tempdir().unwrap() }
     }
 
-    fn repro(&self, line: &str) -> Said {
+    fn repro(&self, line: &str) -> Finished {
         self.project.command(line).env("REPRO_CACHE", self.cache.path()).output().unwrap().into()
     }
 

@@ -1,7 +1,7 @@
 //! Each command does what its help says, with the exit code it promises.
 
 mod common;
-use common::{Project, SMALL, Said};
+use common::{Finished, Project, SMALL};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -143,7 +143,7 @@ fn the_project_is_found_from_below_and_by_name() {
     std::fs::create_dir_all(&below).unwrap();
     assert!(p.command("dag").current_dir(&below).output().unwrap().status.success());
     let elsewhere = tempfile::tempdir().unwrap();
-    let said: Said = p.command("dag").current_dir(elsewhere.path()).output().unwrap().into();
+    let said: Finished = p.command("dag").current_dir(elsewhere.path()).output().unwrap().into();
     assert_eq!(said.code, 2);
     assert!(said.err.contains("no pipeline.yaml in"), "{}", said.err);
     assert!(p.command("dag -C").arg(p.path()).current_dir(elsewhere.path()).output().unwrap().status.success());
@@ -166,7 +166,7 @@ fn ctrl_c_stops_cleanly_and_says_how_to_resume() {
         std::thread::sleep(Duration::from_millis(20));
     }
     signal(&run, rustix::process::Signal::INT);
-    let said: Said = run.wait_with_output().unwrap().into();
+    let said: Finished = run.wait_with_output().unwrap().into();
     assert_eq!(said.code, 130, "{}{}", said.out, said.err);
     assert!(said.out.starts_with("interrupted:"), "{}", said.out);
     assert!(said.err.contains("finished units are kept; resume with `repro run all`"), "{}", said.err);
@@ -186,7 +186,7 @@ fn a_second_ctrl_c_leaves_at_once() {
     }
     signal(&run, rustix::process::Signal::INT);
     signal(&run, rustix::process::Signal::INT);
-    let said: Said = run.wait_with_output().unwrap().into();
+    let said: Finished = run.wait_with_output().unwrap().into();
     assert_eq!(said.code, 130);
 }
 

@@ -7,35 +7,34 @@ const MATRICES: &str = "
 version: 1
 stages:
   blocks:
-    kind: matrices
+    kind: simulate-matrices
     matrix: { matrix: [0], mask: [0], pattern: [blocks], shifted: [true] }
   filled:
-    kind: fill
+    kind: complete-matrix
     needs: [blocks]
     with: { epochs: 2 }
     matrix: { matrix: [0], mask: [0], pattern: [blocks], shifted: [true], method: [ptr], rank: [1, 5, 30, 100] }
   others:
-    kind: fill
+    kind: complete-matrix
     needs: [blocks]
     with: { epochs: 2 }
     matrix: { matrix: [0], mask: [0], pattern: [blocks], shifted: [true], method: [trace, tensor-train, mean] }
   holes:
-    kind: matrices
+    kind: simulate-matrices
     matrix: { matrix: [0], mask: [0], pattern: [entries], level: [0.35, 0.85] }
   entries:
-    kind: fill
+    kind: complete-matrix
     needs: [holes]
     with: { epochs: 2, method: ptr, rank: 3 }
     matrix: { matrix: [0], mask: [0], pattern: [entries], level: [0.35, 0.85], depth: [1, 2] }
   results:
-    kind: evaluate
+    kind: matrices-results
     needs: [filled, others, entries]
-    with: { experiment: matrices }
     publish: figures
-  figure3: { kind: render, needs: [blocks, filled, results], with: { what: figure3 }, publish: figures }
-  figure4: { kind: render, needs: [holes, entries, results], with: { what: figure4 }, publish: figures }
-  figure5: { kind: render, needs: [holes, entries, results], with: { what: figure5 }, publish: figures }
-  table4: { kind: render, needs: [results], with: { what: table4 }, publish: figures }
+  figure3: { kind: matrices-figures, needs: [blocks, filled, results], with: { what: figure3 }, publish: figures }
+  figure4: { kind: matrices-figures, needs: [holes, entries, results], with: { what: figure4 }, publish: figures }
+  figure5: { kind: matrices-figures, needs: [holes, entries, results], with: { what: figure5 }, publish: figures }
+  table4: { kind: matrices-figures, needs: [results], with: { what: table4 }, publish: figures }
 ";
 
 #[test]
@@ -64,20 +63,20 @@ fn results(p: &Project) -> Vec<serde_json::Value> {
 const DIGITS: &str = "
 version: 1
 stages:
-  digits: { kind: fetch, with: { per_class: 20 } }
+  digits: { kind: fetch-digits, with: { per_class: 20 } }
   kernels: { kind: kernels, needs: [digits] }
   masks: { kind: mask, needs: [digits], matrix: { level: [60, 90], mask: [0] } }
   imputed:
-    kind: complete
+    kind: complete-kernels
     needs: [kernels, masks]
     matrix: { level: [60, 90], mask: [0], method: [zero, mean] }
   ptr:
-    kind: complete
+    kind: complete-kernels
     needs: [digits, kernels, masks]
     with: { method: ptr, epochs: 1, blocks_at_most: 40 }
     matrix: { level: [60, 90], mask: [0], blocks: [10x20, 200x1], depth: [1, 2], rank: [2], hidden: [5], order: [by-class] }
   ordered:
-    kind: complete
+    kind: complete-kernels
     needs: [digits, kernels, masks]
     with: { method: ptr, epochs: 1, blocks: 10x20 }
     matrix: { level: [60, 90], mask: [0], rank: [2], order: [shuffled, seriated] }
@@ -88,12 +87,11 @@ stages:
     with: { splits: 1, c: [10.0] }
     matrix: { level: [60, 90], mask: [0] }
   results:
-    kind: evaluate
+    kind: completion-results
     needs: [digits, imputed, ptr, ordered, full, classified]
-    with: { experiment: completion }
     publish: figures
-  figure6: { kind: render, needs: [digits, results], with: { what: figure6 }, publish: figures }
-  figure7: { kind: render, needs: [digits, results], with: { what: figure7 }, publish: figures }
+  figure6: { kind: completion-figures, needs: [digits, results], with: { what: figure6 }, publish: figures }
+  figure7: { kind: completion-figures, needs: [digits, results], with: { what: figure7 }, publish: figures }
 ";
 
 #[test]
@@ -146,21 +144,21 @@ fn embedded_kernels_agree_with_the_original_files() {
 const DEPTHS: &str = "
 version: 1
 stages:
-  digits: { kind: fetch }
+  digits: { kind: fetch-digits }
   kernels: { kind: kernels, needs: [digits] }
   masks: { kind: mask, needs: [digits], matrix: { level: [30], mask: [0] } }
   one:
-    kind: complete
+    kind: complete-kernels
     needs: [digits, kernels, masks]
     with: { method: ptr, depth: 1, solver: exact }
     matrix: { level: [30], mask: [0], blocks: [20x10, 10x20, 200x1] }
   two:
-    kind: complete
+    kind: complete-kernels
     needs: [digits, kernels, masks]
     with: { method: ptr, depth: 2 }
     matrix: { level: [30], mask: [0], blocks: [20x10, 10x20] }
   entries:
-    kind: complete
+    kind: complete-kernels
     needs: [digits, kernels, masks]
     with: { method: ptr, depth: 2, solver: exact, hidden: 5 }
     matrix: { level: [30], mask: [0], blocks: [200x1] }
@@ -197,12 +195,12 @@ const ORDERS: &str = "
 version: 1
 seed: 2020
 stages:
-  digits: { kind: fetch }
+  digits: { kind: fetch-digits }
   kernels: { kind: kernels, needs: [digits] }
   masks: { kind: mask, needs: [digits], matrix: { level: [60], mask: [0, 1] } }
-  mean: { kind: complete, needs: [kernels, masks], with: { method: mean }, matrix: { level: [60], mask: [0, 1] } }
+  mean: { kind: complete-kernels, needs: [kernels, masks], with: { method: mean }, matrix: { level: [60], mask: [0, 1] } }
   ordered:
-    kind: complete
+    kind: complete-kernels
     needs: [digits, kernels, masks]
     with: { method: ptr, depth: 2, blocks: 10x20 }
     matrix: { level: [60], mask: [0, 1], order: [by-class, shuffled, seriated] }

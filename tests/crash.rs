@@ -1,33 +1,17 @@
 //! `kill -9` at any moment loses at most the units in flight.
 
 mod common;
-use common::Project;
+use common::{Project, slow};
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const LONG: &str = "\
-version: 1
-stages:
-  make:
-    kind: probe
-    with: {sleep_ms: 5, bytes: 5000}
-    matrix: {value: 1..200}
-  mix:
-    kind: probe
-    needs: [make]
-    with: {sleep_ms: 5}
-    matrix: {value: 1..200, text: [a, b]}
-  sum:
-    kind: probe
-    needs: [mix]
-";
-
 #[test]
 fn fifty_kills_lose_nothing_that_had_finished() {
-    let whole = Project::new(LONG);
+    let long = slow(200, 5);
+    let whole = Project::new(&long);
     whole.ok("run all --jobs 2");
-    let p = Project::new(LONG);
+    let p = Project::new(&long);
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(7);
     // For each unit seen finished after some kill: how often it had started by then.
     let mut finished: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Flipped bytes, lost files, read-only folders, full disks: a clear sentence, nothing lost, mended by a run.
 
 mod common;
-use common::{Project, SMALL, Said};
+use common::{Finished, Project, SMALL};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -131,14 +131,14 @@ fn as_root() {
     let script = "mount --bind \"$STORE\" \"$STORE\" && mount -o remount,ro,bind \"$STORE\" && echo mounted && exec \"$PROGRAM\" run all";
     let mut command = p.same_env("unshare");
     command.args(["-m", "sh", "-c", script]).env("STORE", p.store()).env("PROGRAM", env!("CARGO_BIN_EXE_repro"));
-    let said: Option<Said> = command.output().ok().map(Said::from);
+    let said: Option<Finished> = command.output().ok().map(Finished::from);
     match said {
         Some(said) if said.out.starts_with("mounted") => check_read_only(&p, &said),
         _ => println!("skipped: this is root and mounting is not permitted"),
     }
 }
 
-fn check_read_only(p: &Project, said: &Said) {
+fn check_read_only(p: &Project, said: &Finished) {
     assert_eq!(said.code, 2, "{}{}", said.out, said.err);
     assert!(said.err.contains("the store cannot be written") && said.err.contains("read-only"), "{}", said.err);
     assert_eq!(p.starts().values().sum::<usize>(), 4, "a unit ran although its result could not be kept");
@@ -166,7 +166,7 @@ fn a_full_disk_is_said_plainly_and_nothing_is_lost() {
     command.args(["-m", "sh", "-c", script]).env("DIR", p.path()).env("SAVED", saved.path());
     let output = command.env("PROGRAM", env!("CARGO_BIN_EXE_repro")).output();
     let Ok(output) = output else { return println!("skipped: no unshare") };
-    let said: Said = output.into();
+    let said: Finished = output.into();
     if !said.out.contains("code ") {
         return println!("skipped: mounting a small tmpfs is not permitted: {}", said.err);
     }

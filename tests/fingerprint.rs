@@ -43,24 +43,31 @@ name = "clap"
 version = "4.0.0"
 "#,
     ),
+    ("stages/main.rs", "mod cli; mod kinds; mod shared;\nfn main() { cli::go() }"),
     (
-        "stages/main.rs",
-        "mod cli; mod registry; mod simulate; mod train; mod draw; mod shared;\nfn main() { cli::go() }",
+        "stages/kinds/mod.rs",
+        "mod simulate; mod train; mod pictures; pub fn kinds() -> [fn(); 2] { [train::run, simulate::run] }",
     ),
-    ("stages/registry.rs", "pub fn kinds() -> [fn(); 2] { [crate::train::run, crate::simulate::run] }"),
     ("stages/cli/mod.rs", "use clap::Parser; pub fn go() { println!(\"hello\") }"),
-    ("stages/shared.rs", "pub fn rows() -> usize { 3 }\n#[cfg(test)] mod tests { fn t() { assert_eq!(1, 1) } }"),
+    ("stages/shared/mod.rs", "pub mod rows; pub mod paper;"),
+    ("stages/shared/rows.rs", "pub fn rows() -> usize { 3 }\n#[cfg(test)] mod tests { fn t() { assert_eq!(1, 1) } }"),
+    ("stages/shared/paper.rs", "pub fn size() -> usize { 7 }"),
     (
-        "stages/simulate.rs",
-        "use crate::shared::rows; use maths::Noise; pub struct S; impl maths::Stage for S {} pub fn run() { Noise::draw(rows()); }",
+        "stages/kinds/simulate.rs",
+        "use crate::shared::rows::rows; use maths::Noise; pub struct S; impl maths::Stage for S { const NAME: &'static str = \"simulate\"; } pub fn run() { Noise::draw(rows()); }",
     ),
     (
-        "stages/train.rs",
-        "use maths::{Solver, fit}; pub struct T; impl maths::Stage for T {}\n/// Trains.\npub fn run() { let s = Solver::new(); s.step(); fit(0.5) }",
+        "stages/kinds/train.rs",
+        "use maths::{Solver, fit}; pub struct T; impl maths::Stage for T { const NAME: &'static str = \"train\"; }\n/// Trains.\npub fn run() { let s = Solver::new(); s.step(); fit(0.5) }",
+    ),
+    ("stages/kinds/pictures/mod.rs", "//! Two kinds of one experiment.\npub mod draw; pub mod results;"),
+    (
+        "stages/kinds/pictures/results.rs",
+        "use crate::shared::paper::size; use crate::shared::rows::rows; pub struct R; impl maths::Stage for R { const NAME: &'static str = \"results\"; } pub fn selected() -> usize { size() + rows() }",
     ),
     (
-        "stages/draw.rs",
-        "use maths::prelude::*; pub fn run() { let font = include_bytes!(\"../data/font.bin\"); maths::square!(2); line(font) }",
+        "stages/kinds/pictures/draw.rs",
+        "use super::results::selected; use maths::prelude::*; pub struct D; impl maths::Stage for D { const NAME: &'static str = \"draw\"; } pub fn run() { let font = include_bytes!(\"../../../data/font.bin\"); maths::square!(2); line(font, \"a caption\", selected()) }",
     ),
     ("data/font.bin", "font"),
     ("src/maths/Cargo.toml", "[package]\nname = \"maths\"\n"),
@@ -116,9 +123,9 @@ fn changed_by(path: &str, old: &str, new: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_stage_file_has_a_fingerprint_and_only_those() {
+fn every_kind_has_a_fingerprint_and_nothing_else_has_one() {
     let kinds = prints(toy().path());
-    assert_eq!(kinds.keys().collect::<Vec<_>>(), ["draw", "shared", "simulate", "train"]);
+    assert_eq!(kinds.keys().collect::<Vec<_>>(), ["draw", "results", "simulate", "train"]);
     let train: Vec<_> = kinds["train"].keys().map(String::as_str).collect();
     assert_eq!(
         train,
@@ -129,31 +136,49 @@ fn every_stage_file_has_a_fingerprint_and_only_those() {
             "src/maths/solver.rs",
             "src/maths/speed.rs",
             "src/maths/stage.rs",
-            "stages/train.rs"
+            "stages/kinds/train.rs"
         ]
     );
 }
 
 #[test]
 fn comments_docs_formatting_and_tests_do_not_count() {
-    assert!(changed_by("stages/train.rs", "/// Trains.", "// note\n/// Trains, says this text.\n").is_empty());
-    assert!(changed_by("stages/train.rs", "let s", "let\n    s /* why */").is_empty());
+    assert!(changed_by("stages/kinds/train.rs", "/// Trains.", "// note\n/// Trains, says this text.\n").is_empty());
+    assert!(changed_by("stages/kinds/train.rs", "let s", "let\n    s /* why */").is_empty());
     assert!(changed_by("src/maths/lib.rs", "//! Toy.", "//! Another page.").is_empty());
-    assert!(changed_by("stages/shared.rs", "assert_eq!(1, 1)", "assert_eq!(2, 2)").is_empty());
+    assert!(changed_by("stages/shared/rows.rs", "assert_eq!(1, 1)", "assert_eq!(2, 2)").is_empty());
 }
 
 #[test]
 fn the_program_around_the_stages_does_not_count() {
     assert!(changed_by("stages/cli/mod.rs", "hello", "good morning").is_empty());
-    assert!(changed_by("stages/registry.rs", "crate::train::run", "crate::simulate::run").is_empty());
+    assert!(changed_by("stages/kinds/mod.rs", "train::run", "simulate::run").is_empty());
     assert!(changed_by("Cargo.lock", "4.0.0", "4.0.1").is_empty());
 }
 
 #[test]
 fn an_expression_counts_where_it_is_reached() {
-    assert_eq!(changed_by("stages/train.rs", "0.5", "0.25"), ["train"]);
+    assert_eq!(changed_by("stages/kinds/train.rs", "0.5", "0.25"), ["train"]);
     assert_eq!(changed_by("src/maths/solver.rs", "1.0", "1.5"), ["train"]);
-    assert_eq!(changed_by("stages/shared.rs", "3", "4"), ["shared", "simulate"]);
+}
+
+#[test]
+fn a_caption_counts_for_the_drawing_alone() {
+    assert_eq!(changed_by("stages/kinds/pictures/draw.rs", "a caption", "another caption"), ["draw"]);
+}
+
+#[test]
+fn a_shared_helper_counts_for_the_kinds_that_reach_it() {
+    assert_eq!(changed_by("stages/shared/paper.rs", "7", "8"), ["draw", "results"]);
+    assert_eq!(changed_by("stages/shared/rows.rs", "3", "4"), ["draw", "results", "simulate"]);
+}
+
+#[test]
+fn two_kinds_of_one_name_are_refused() {
+    let dir = toy();
+    write(dir.path(), "stages/kinds/train.rs", "impl maths::Stage for T { const NAME: &'static str = \"simulate\"; }");
+    let error = fingerprint::compute(dir.path()).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(error.contains("a second kind is named `simulate`"), "{error}");
 }
 
 #[test]
@@ -164,8 +189,9 @@ fn an_impl_in_another_module_is_reached_through_its_type() {
 #[test]
 fn a_shared_trait_does_not_tie_its_implementors_together() {
     let kinds = prints(toy().path());
-    assert!(!kinds["simulate"].contains_key("stages/train.rs"));
-    assert_eq!(changed_by("src/maths/stage.rs", "Stage {}", "Stage { fn n() {} }"), ["simulate", "train"]);
+    assert!(!kinds["simulate"].contains_key("stages/kinds/train.rs"));
+    let all = ["draw", "results", "simulate", "train"];
+    assert_eq!(changed_by("src/maths/stage.rs", "Stage {}", "Stage { fn n() {} }"), all);
 }
 
 #[test]
@@ -192,7 +218,11 @@ fn included_files_and_external_versions_count() {
 #[test]
 fn a_path_that_gets_lost_takes_the_whole_crate() {
     let dir = toy();
-    write(dir.path(), "stages/train.rs", "pub fn run() { maths::made_by_a_macro() }");
+    write(
+        dir.path(),
+        "stages/kinds/train.rs",
+        "impl maths::Stage for T { const NAME: &'static str = \"train\"; } pub fn run() { maths::made_by_a_macro() }",
+    );
     let train = &prints(dir.path())["train"];
     assert!(train.contains_key("src/maths/noise.rs") && train.contains_key("src/maths/line.rs"));
 }
@@ -205,6 +235,45 @@ fn this_workspace_has_fingerprints() {
         for (source, _) in sources {
             println!("  {source}");
         }
-        assert!(sources.iter().any(|(s, _)| *s == format!("stages/{kind}.rs")));
+        assert!(sources.iter().any(|(s, _)| s.starts_with("stages/kinds/")));
     }
+}
+
+/// Replaces `old` by `new` in one file of a copy of this workspace; the kinds whose fingerprint changed.
+fn changed_here(path: &str, old: &str, new: &str) -> Vec<String> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let copy = tempfile::tempdir().unwrap();
+    for name in ["Cargo.toml", "Cargo.lock", "stages", "src", "data"] {
+        copy_all(&workspace.join(name), &copy.path().join(name));
+    }
+    let before = prints(copy.path());
+    let text = std::fs::read_to_string(copy.path().join(path)).unwrap();
+    assert!(text.contains(old), "{path} does not contain {old}");
+    write(copy.path(), path, &text.replacen(old, new, 1));
+    let after = prints(copy.path());
+    before.keys().filter(|k| before[*k] != after[*k]).cloned().collect()
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        std::fs::copy(from, to).unwrap();
+        return;
+    }
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        copy_all(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+#[test]
+fn the_caption_of_table_4_redraws_that_experiment_and_nothing_else() {
+    let changed = changed_here("stages/kinds/matrices/figures.rs", "Completion of missing blocks of", "Filling of");
+    assert_eq!(changed, ["matrices-figures"]);
+}
+
+#[test]
+fn a_helper_in_shared_that_two_kinds_use_makes_exactly_those_two_stale() {
+    let changed = changed_here("stages/shared/protocol.rs", "0xb10c", "0xb10d");
+    assert_eq!(changed, ["complete-kernels", "complete-matrix"]);
 }

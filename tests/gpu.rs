@@ -7,7 +7,7 @@
 mod build;
 mod common;
 
-use common::{Project, Said};
+use common::{Finished, Project};
 use std::path::{Path, PathBuf};
 
 /// One small task and one unit that trains two ranks together.
@@ -26,16 +26,16 @@ stages:
 ";
 
 /// Runs the program with the libraries of a folder.
-fn repro(p: &Project, libraries: &Path, line: &str, habits: &[(&str, String)]) -> Said {
+fn repro(p: &Project, libraries: &Path, line: &str, habits: &[(&str, String)]) -> Finished {
     let mut command = p.command(line);
     command.env("LD_LIBRARY_PATH", libraries).env("STANDIN_REPORT", "1");
-    let said: Said = command.envs(habits.iter().map(|(k, v)| (k, v))).output().unwrap().into();
+    let said: Finished = command.envs(habits.iter().map(|(k, v)| (k, v))).output().unwrap().into();
     assert!(!said.err.contains("panicked"), "{line}: {}", said.err);
     said
 }
 
 /// The library was loaded and nothing of it is left.
-fn nothing_left(said: &Said) -> bool {
+fn nothing_left(said: &Finished) -> bool {
     said.err.contains("[standin] alive at the end: 0")
 }
 
@@ -121,7 +121,7 @@ fn memory_fails_at_each_allocation_in_turn() {
     let Some(whole) = build::prepare() else { return };
     let yaml = TRAIN.replace("[[2, 3]]", "[2]");
     let well = repro(&Project::new(&yaml), &whole, "run all --backend cuda", &[]);
-    let allocations = |said: &Said| -> usize {
+    let allocations = |said: &Finished| -> usize {
         let asked = said.err.split("allocations: ").nth(1).and_then(|n| n.split_whitespace().next());
         asked.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{}", said.err))
     };

@@ -1,7 +1,7 @@
 //! People's own arrays, end to end: what is recovered, what is refused and how, and that nothing half-done is left behind.
 
 mod common;
-use common::{Project, SMALL, Said};
+use common::{Finished, Project, SMALL};
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{KrausMap, load};
 use ndarray::{Array1, Array2, Array3, Axis, Dimension, array, s};
@@ -315,7 +315,7 @@ fn refusals() {
     ];
     let mut all = String::new();
     for line in lines {
-        let Said { code, out, err } = f.0.repro(line);
+        let Finished { code, out, err } = f.0.repro(line);
         assert_eq!(code, 2, "repro {line}\n{out}{err}");
         assert_eq!(out, "", "a refusal is no result: repro {line}");
         assert_eq!(err.trim_end().lines().count(), 1, "one sentence: repro {line}\n{err}");
@@ -351,7 +351,7 @@ fn numpy_arrays_of_every_layout_give_the_map() {
     let f = Folder::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/own_data/layouts.py");
     let done = f.0.same_env(&python).args([script, env!("CARGO_BIN_EXE_repro")]).output().unwrap();
-    let said = Said::from(done);
+    let said = Finished::from(done);
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
     println!("{}", said.out);
 }
@@ -369,6 +369,6 @@ fn the_python_page_runs() {
     )
     .unwrap();
     let done = f.0.same_env(&python).args(["-c", &blocks.concat()]).env("PATH", path).output().unwrap();
-    let said = Said::from(done);
+    let said = Finished::from(done);
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
 }

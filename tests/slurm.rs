@@ -5,10 +5,10 @@
 mod cluster;
 mod common;
 use cluster::Cluster;
-use common::{Project, Said};
+use common::{Finished, Project};
 use std::path::Path;
 
-fn on(cluster: &Cluster, p: &Project, line: &str) -> Said {
+fn on(cluster: &Cluster, p: &Project, line: &str) -> Finished {
     let mut command = p.command(line);
     command.env("SLURM_CONF", cluster.root().join("slurm.conf"));
     command.output().unwrap().into()

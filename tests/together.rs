@@ -1,27 +1,13 @@
 //! Several processes, several threads: the same bytes, each unit once.
 
 mod common;
-use common::{Project, Said};
-
-const WIDE: &str = "\
-version: 1
-stages:
-  make:
-    kind: probe
-    with: {sleep_ms: 15, bytes: 20000}
-    matrix: {value: 1..20}
-  sum:
-    kind: probe
-    needs: [make]
-    with: {bytes: 20000}
-    matrix: {text: [a, b]}
-";
+use common::{Finished, Project, slow};
 
 #[test]
 fn two_runs_together_both_succeed_and_no_unit_runs_twice() {
-    let p = Project::new(WIDE);
+    let p = Project::new(&slow(7, 15));
     let runs = [p.start("run all --jobs 2"), p.start("run all --jobs 2")];
-    let said: Vec<Said> = runs.into_iter().map(|r| r.wait_with_output().unwrap().into()).collect();
+    let said: Vec<Finished> = runs.into_iter().map(|r| r.wait_with_output().unwrap().into()).collect();
     for s in &said {
         assert_eq!(s.code, 0, "{}{}", s.out, s.err);
     }
@@ -34,8 +20,8 @@ fn two_runs_together_both_succeed_and_no_unit_runs_twice() {
 #[test]
 fn thread_counts_do_not_change_a_byte() {
     let lock = |jobs: &str, rayon: &str| {
-        let p = Project::new(WIDE);
-        let said: Said =
+        let p = Project::new(&slow(7, 15));
+        let said: Finished =
             p.command(&format!("run all --jobs {jobs}")).env("RAYON_NUM_THREADS", rayon).output().unwrap().into();
         assert_eq!(said.code, 0, "{}", said.err);
         p.lock()

@@ -48,6 +48,11 @@ pub trait Kind: Send + Sync {
     /// The name in `kind:`.
     fn name(&self) -> &str;
 
+    /// The name that seeds derive from. A kind that gets a new name keeps its old one here, and with it its results.
+    fn seed_name(&self) -> &str {
+        self.name()
+    }
+
     /// One line for `repro kinds` and the docs.
     fn about(&self) -> &str;
 
@@ -76,6 +81,8 @@ pub trait Kind: Send + Sync {
 pub trait Stage: Send + Sync + 'static {
     /// The name in `kind:`.
     const NAME: &'static str;
+    /// See [`Kind::seed_name`].
+    const SEED_NAME: &'static str = Self::NAME;
     /// One line for `repro kinds` and the docs.
     const ABOUT: &'static str;
     /// See [`Kind::schema`].
@@ -108,6 +115,9 @@ struct Typed<S> {
 impl<S: Stage> Kind for Typed<S> {
     fn name(&self) -> &str {
         S::NAME
+    }
+    fn seed_name(&self) -> &str {
+        S::SEED_NAME
     }
     fn about(&self) -> &str {
         S::ABOUT

@@ -1,37 +1,40 @@
-//! The command line: one file per command, shared options in `options`, wording helpers in `text`.
+//! The command line. This file lists the commands; each room holds some of them.
+//!
+//! | where | commands |
+//! |---|---|
+//! | `run/` | `run`, `attach`, `cancel` |
+//! | `show/` | `status`, `why`, `dag` |
+//! | `results/` | `figures`, `compare`, `report` |
+//! | `store/` | `path`, `log`, `gc`, `verify` |
+//! | `own/` | the method on the user's own arrays: `fit`, `predict`, `complete`, `adapt` and more |
+//! | `machine/` | `doctor`, `bench`, `completions` |
+//! | `options`, `project`, `signals`, `text` | what several commands share |
 //!
 //! Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 a unit failed or a check found
 //! something, 2 usage or configuration, 130 interrupted.
 
-mod bench;
-mod cluster;
-mod compare;
-mod completions;
-mod dag;
-mod dag_svg;
-mod doctor;
-mod figures;
+mod machine;
 mod options;
-mod outcome;
 mod own;
-mod progress;
 mod project;
-mod remaining;
-mod report;
+mod results;
 mod run;
+mod show;
 mod signals;
-mod status;
 mod store;
-mod story;
-mod summary;
 mod text;
-mod verify;
-mod why;
 
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use {
+    machine::{bench, completions, doctor},
+    results::{compare, figures, report},
+    run::cluster,
+    show::{dag, status, why},
+    store::verify,
+};
 
 /// Partial trace regression: the paper reproduced, and the method on your own data
 ///

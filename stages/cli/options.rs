@@ -69,8 +69,8 @@ impl Surroundings {
         Ok(())
     }
 
-    /// One line that says why `auto` trains on the processor. Nothing where a GPU was not to be expected: the program was
-    /// built without it.
+    /// One line that says why `auto` trains on the processor; `None` for a program that was built without CUDA, where nobody
+    /// expects a GPU.
     pub fn fallback(&self) -> Option<String> {
         if self.backend != Backend::Auto || !cfg!(feature = "cuda") {
             return None;
@@ -81,7 +81,7 @@ impl Surroundings {
     /// What the engine hands to the stages.
     pub fn environment(&self) -> Environment {
         let from_env = || std::env::var_os("REPRO_DATA").filter(|v| !v.is_empty()).map(PathBuf::from);
-        // Stages run wherever the engine likes, so a relative folder must not depend on where that is.
+        // The engine may run stages in another folder, so a relative path becomes an absolute one here.
         let data_dir = self.data_dir.clone().or_else(from_env).map(|d| std::path::absolute(&d).unwrap_or(d));
         Environment {
             data_dir,
@@ -101,7 +101,7 @@ impl Surroundings {
     }
 }
 
-/// Both groups: what a command needs to know the state of units.
+/// Both groups: together they decide the keys of units.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct View {
     #[command(flatten)]

@@ -59,5 +59,5 @@ pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
 /// The checked pipeline of a folder.
 pub fn plan(folder: &Path, choose: &Choose) -> anyhow::Result<Plan> {
     let config = Config::load(folder.join(FILE))?;
-    Ok(config.plan(&choose.profile, &choose.sets, &crate::registry::kinds())?)
+    Ok(config.plan(&choose.profile, &choose.sets, &crate::kinds::kinds())?)
 }

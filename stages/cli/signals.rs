@@ -1,6 +1,6 @@
 //! Ctrl-C: the first one asks to stop, the second one leaves at once.
 //!
-//! Leaving at once is safe: results appear whole or not at all, so the worst loss is the work of units in flight.
+//! To leave at once is safe: results appear whole or not at all, so at most the work of running units is lost.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -14,7 +14,7 @@ pub const INTERRUPTED: u8 = 130;
 pub fn stop_flag() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // Order matters: the exit is registered first, so that it sees the flag as it was before this signal.
+        // The exit is registered first: handlers run in this order, and it must see the flag as it was before this signal.
         flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), stop.clone())?;
         flag::register(signal, stop.clone())?;
     }

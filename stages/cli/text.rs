@@ -1,6 +1,6 @@
-//! What the user sees, in small: colours, durations, sizes, tables.
+//! How texts are written for the user: colours, durations, sizes, tables.
 //!
-//! Colour only on a terminal and never with `NO_COLOR`; nothing is told by colour alone.
+//! Colour is used only on a terminal and never with `NO_COLOR`; nothing is said by colour alone.
 
 use std::io::IsTerminal;
 use std::time::Duration;

@@ -15,9 +15,9 @@ pub struct Project {
     outside: TempDir,
 }
 
-/// What a finished command said.
+/// A finished command: its exit code and what it wrote to stdout and stderr.
 #[derive(Debug)]
-pub struct Said {
+pub struct Finished {
     pub code: i32,
     pub out: String,
     pub err: String,
@@ -66,7 +66,7 @@ impl Project {
     }
 
     /// Run a command line to its end.
-    pub fn repro(&self, line: &str) -> Said {
+    pub fn repro(&self, line: &str) -> Finished {
         self.command(line).output().unwrap().into()
     }
 
@@ -125,9 +125,9 @@ impl Project {
     }
 }
 
-impl From<Output> for Said {
-    fn from(output: Output) -> Said {
-        Said {
+impl From<Output> for Finished {
+    fn from(output: Output) -> Finished {
+        Finished {
             // A signal has no code; 128 + n is what a shell would show.
             code: output.status.code().unwrap_or_else(|| {
                 use std::os::unix::process::ExitStatusExt;
@@ -162,3 +162,13 @@ stages:
     kind: probe
     needs: [mix]
 ";
+
+/// The same three stages with `values` units of `make`, twice as many of `mix`, and units that take `sleep_ms`.
+pub fn slow(values: usize, sleep_ms: usize) -> String {
+    format!(
+        "version: 1\nstages:\n\
+         \x20 make: {{kind: probe, with: {{sleep_ms: {sleep_ms}, bytes: 5000}}, matrix: {{value: 1..{values}}}}}\n\
+         \x20 mix: {{kind: probe, needs: [make], with: {{sleep_ms: {sleep_ms}}}, matrix: {{value: 1..{values}, text: [a, b]}}}}\n\
+         \x20 sum: {{kind: probe, needs: [mix]}}\n"
+    )
+}

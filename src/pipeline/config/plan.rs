@@ -84,7 +84,7 @@ fn unit(stage: usize, declared: &Declared, kind: &dyn Kind, with: &Entries, cell
     let axes: BTreeMap<String, Value> = cell.iter().map(|(k, v)| axis(k, v)).collect();
     let label = label(&axes);
     let id = if label.is_empty() { name } else { format!("{name}/{label}") };
-    let seed = derive_seed(seed, kind.name(), &params);
+    let seed = derive_seed(seed, kind.seed_name(), &params);
     Ok(Unit { stage, label, id, axes, params, seed, inputs: Vec::new() })
 }
 

@@ -30,29 +30,25 @@ pub fn seconds(t: f64) -> String {
     }
 }
 
-fn depth(nodes: &[DagNode], i: usize, seen: usize) -> usize {
+fn depth(inputs: &[Vec<usize>], i: usize, seen: usize) -> usize {
     // `seen` bounds the walk, so that a description with a cycle still ends.
-    let below = nodes[i].inputs.iter().filter_map(|n| nodes.iter().position(|m| m.name == *n));
-    if seen == 0 { 0 } else { below.map(|j| depth(nodes, j, seen - 1) + 1).max().unwrap_or(0) }
+    if seen == 0 { 0 } else { inputs[i].iter().map(|j| depth(inputs, *j, seen - 1) + 1).max().unwrap_or(0) }
 }
 
-/// Draw the graph, sources on the left.
-pub fn dag(nodes: &[DagNode]) -> Figure {
-    let width = Width::TwoColumns.points();
-    let depths: Vec<usize> = (0..nodes.len()).map(|i| depth(nodes, i, nodes.len().min(64))).collect();
+/// The places of the nodes of a graph, given the nodes that each one reads: for each column, from the sources on the left, its
+/// nodes from top to bottom. A node stands right of all it reads, beside their mean place, which makes fewer crossings.
+pub fn layers(inputs: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let depths: Vec<usize> = (0..inputs.len()).map(|i| depth(inputs, i, inputs.len().min(64))).collect();
     let columns = depths.iter().max().map_or(1, |d| d + 1);
     let mut order: Vec<Vec<usize>> = vec![Vec::new(); columns];
     for c in 0..columns {
-        let mut these: Vec<usize> = (0..nodes.len()).filter(|i| depths[*i] == c).collect();
-        // Beside the mean place of what they read: fewer crossings.
+        let these: Vec<usize> = (0..inputs.len()).filter(|i| depths[*i] == c).collect();
         let place = |i: &usize| {
-            let at: Vec<f64> = nodes[*i]
-                .inputs
+            let at: Vec<f64> = inputs[*i]
                 .iter()
-                .filter_map(|n| {
-                    let j = nodes.iter().position(|m| m.name == *n)?;
-                    let column = order.get(depths[j])?;
-                    Some((column.iter().position(|k| *k == j)? as f64 + 0.5) / column.len() as f64)
+                .filter_map(|j| {
+                    let column = order.get(depths[*j])?;
+                    Some((column.iter().position(|k| k == j)? as f64 + 0.5) / column.len() as f64)
                 })
                 .collect();
             if at.is_empty() { 0.5 } else { at.iter().sum::<f64>() / at.len() as f64 }
@@ -60,9 +56,18 @@ pub fn dag(nodes: &[DagNode]) -> Figure {
         let keys: Vec<f64> = these.iter().map(place).collect();
         let mut by: Vec<usize> = (0..these.len()).collect();
         by.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
-        these = by.into_iter().map(|k| these[k]).collect();
-        order[c] = these;
+        order[c] = by.into_iter().map(|k| these[k]).collect();
     }
+    order
+}
+
+/// Draw the graph, sources on the left.
+pub fn dag(nodes: &[DagNode]) -> Figure {
+    let width = Width::TwoColumns.points();
+    let named = |name: &String| nodes.iter().position(|m| m.name == *name);
+    let inputs: Vec<Vec<usize>> = nodes.iter().map(|n| n.inputs.iter().filter_map(named).collect()).collect();
+    let order = layers(&inputs);
+    let columns = order.len();
     let rows = order.iter().map(Vec::len).max().unwrap_or(1).max(1);
     let gap = if columns > 6 { 14.0 } else { 24.0 };
     let (box_w, box_h, pitch) = (((width - 12.0 - gap * (columns - 1) as f64) / columns as f64).min(110.0), 27.0, 34.0);
@@ -76,11 +81,9 @@ pub fn dag(nodes: &[DagNode]) -> Figure {
             at[*i] = ((width - used) / 2.0 + c as f64 * (box_w + gap), (r as f64 + 0.5) * spread - box_h / 2.0);
         }
     }
-    for (i, n) in nodes.iter().enumerate() {
-        for input in &n.inputs {
-            if let Some(j) = nodes.iter().position(|m| m.name == *input) {
-                edge(&mut s, (at[j].0 + box_w, at[j].1 + box_h / 2.0), (at[i].0, at[i].1 + box_h / 2.0));
-            }
+    for (i, reads) in inputs.iter().enumerate() {
+        for &j in reads {
+            edge(&mut s, (at[j].0 + box_w, at[j].1 + box_h / 2.0), (at[i].0, at[i].1 + box_h / 2.0));
         }
     }
     let slowest = nodes.iter().map(|n| n.seconds).fold(0.0, f64::max);

@@ -8,7 +8,7 @@ mod partial_trace;
 mod speed;
 
 pub use curves::{Curve, CurvePanel, RankCurve, RankPanel, bound, error_against_rank, missing_level};
-pub use dag::{DagNode, dag};
+pub use dag::{DagNode, dag, layers};
 pub use geometry::{Cloud, embedding, plan};
 pub use matrices::{completion, plan_colors};
 pub use partial_trace::partial_trace;

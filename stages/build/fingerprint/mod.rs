@@ -3,6 +3,9 @@
 //! A unit of work is fresh only if the code that made it is the code that would make it now. So the fingerprint of a
 //! kind is derived from the sources themselves, at build time: nobody keeps a list. Comments, doc comments and tests do
 //! not count; a changed expression does, wherever it is, if the stage can get there (see [`reach`]).
+//!
+//! A kind is a module below `stages/kinds/` with an `impl Stage` that names it (`const NAME`). Nothing else under `stages/`
+//! has a fingerprint of its own: a file in `stages/shared/` counts for the kinds that reach it.
 
 mod lockfile;
 mod module;
@@ -14,11 +17,12 @@ mod tree;
 pub use reach::Source;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tokens::Tok;
 
-/// Files directly under `stages/` that are no stage: the program's root and the list of kinds.
-const NOT_STAGES: [&str; 2] = ["main", "registry"];
+/// Where the kinds are.
+const KINDS: &str = "stages/kinds/";
 
-/// The sources of each stage kind (the name of its file), and the files outside `stages/` and `src/` that they include.
+/// The sources of each stage kind, and the files outside `stages/` and `src/` that they include.
 pub struct Fingerprints {
     /// Kind to sources.
     pub kinds: BTreeMap<String, Vec<Source>>,
@@ -26,19 +30,41 @@ pub struct Fingerprints {
     pub included: Vec<PathBuf>,
 }
 
-/// Read the workspace and compute the fingerprint of every `stages/*.rs`.
+/// Read the workspace and compute the fingerprint of every kind.
 pub fn compute(workspace: &Path) -> std::io::Result<Fingerprints> {
     let tree = tree::Tree::read(workspace)?;
     let text = |file: &str| std::fs::read_to_string(workspace.join(file));
     let lock = lockfile::Lockfile::read(&text("Cargo.lock")?, &text("Cargo.toml")?);
     let mut out = Fingerprints { kinds: BTreeMap::new(), included: Vec::new() };
-    for (name, &id) in &tree.modules[tree.crates[0].root].children {
-        if NOT_STAGES.contains(&name.as_str()) || tree.modules[id].label != format!("stages/{name}.rs") {
-            continue;
+    for (id, module) in tree.modules.iter().enumerate().filter(|(_, m)| m.label.starts_with(KINDS)) {
+        for kind in kinds_in(&module.names.body) {
+            let reach = reach::Reach::from(&tree, &lock, id);
+            out.included.extend(reach.included().map(Path::to_path_buf));
+            if out.kinds.insert(kind.clone(), reach.sources(workspace)?).is_some() {
+                return Err(std::io::Error::other(format!("{}: a second kind is named `{kind}`", module.label)));
+            }
         }
-        let reach = reach::Reach::from(&tree, &lock, id);
-        out.included.extend(reach.included().map(Path::to_path_buf));
-        out.kinds.insert(name.clone(), reach.sources(workspace)?);
     }
     Ok(out)
+}
+
+/// The names in `impl .. Stage for .. { const NAME: .. = "name"; .. }`, for each such impl of a module.
+fn kinds_in(body: &[Tok]) -> Vec<String> {
+    let word = |t: &Tok, w: &str| t.ident() == Some(w);
+    let mut found = Vec::new();
+    for start in (0..body.len()).filter(|&i| word(&body[i], "impl")) {
+        let Some((header, inside)) = (start..body.len()).find_map(|k| Some((&body[start..k], body[k].group('{')?)))
+        else {
+            continue;
+        };
+        if !header.windows(2).any(|w| word(&w[0], "Stage") && word(&w[1], "for")) {
+            continue;
+        }
+        let name = inside.windows(2).position(|w| word(&w[0], "const") && word(&w[1], "NAME"));
+        let value = name.and_then(|at| inside[at..].iter().take_while(|t| !t.is_sign(';')).last());
+        if let Some(Tok::Literal(text)) = value {
+            found.push(text.trim_matches('"').to_string());
+        }
+    }
+    found
 }

@@ -1,0 +1,180 @@
+//! `repro report`: all figures, tables, verdicts and measurements on one page.
+
+use super::outcome::{Outcome, read_outcome};
+use super::{story, summary};
+use crate::cli::options::View;
+use crate::cli::own::output::write;
+use crate::cli::project::Project;
+use ::report::Source;
+use ::report::figures::{DagNode, dag};
+use ::report::page::{DataUse, Download, PageFigure, PageTable, ReportPage};
+use anyhow::Result;
+use pipeline::Engine;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Write the report: one page with verdicts, figures, tables, data sources and provenance
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  repro report               write figures/report.html
+  repro report --open        and open it in the browser
+  repro report -o out.html   somewhere else
+
+The page is one file without any network request. It shows what is fresh in the store; `repro run all` first makes everything so.")]
+pub struct Args {
+    /// Where to write [default: report.html in the figures folder of the profile]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Open it in the browser
+    #[arg(long)]
+    open: bool,
+    #[command(flatten)]
+    view: View,
+}
+
+/// Run the command.
+pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
+    let engine = Project::open(dir, &args.view)?.engine()?;
+    let outcome = read_outcome(&engine)?;
+    let profile = &engine.plan().profile;
+    let default = || {
+        let figures = engine.plan().folder.join("figures");
+        if profile == "default" { figures.join("report.html") } else { figures.join(profile).join("report.html") }
+    };
+    let path = args.output.clone().unwrap_or_else(default);
+    let html = page(&engine, &outcome)?.html()?;
+    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+        fs_err::create_dir_all(folder)?;
+    }
+    write(&path, |out| Ok(out.write_all(html.as_bytes())?))?;
+    if !outcome.missing.is_empty() {
+        eprintln!("left out, since not up to date: {}; `repro run all` computes them", outcome.missing.join(", "));
+    }
+    crate::cli::output(&format!("{}\n", path.display()));
+    if args.open {
+        let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let opened = std::process::Command::new(opener).arg(&path).status();
+        anyhow::ensure!(
+            opened.is_ok_and(|s| s.success()),
+            "`{opener}` could not open {}; open it yourself",
+            path.display()
+        );
+    }
+    Ok(0)
+}
+
+fn page(engine: &Engine, outcome: &Outcome) -> Result<ReportPage> {
+    let profile = &engine.plan().profile;
+    let again = |stage: &str| match profile.as_str() {
+        "default" => format!("repro run {stage}"),
+        other => format!("repro run {stage} --profile {other}"),
+    };
+    let (mut figures, mut tables) = (Vec::new(), Vec::new());
+    for r in &outcome.rendered {
+        let (card, command, differs) = (r.card.clone(), again(&r.stage), story::differs(&r.card.id).to_owned());
+        if card.size.is_some() {
+            let data = behind(engine, outcome, &r.stage);
+            figures.push(PageFigure { svg: r.text("svg")?, card, data, differs, command });
+        } else {
+            tables.push(PageTable { html: r.text("html")?, csv: r.text("csv")?, card, differs, command });
+        }
+    }
+    let status = engine.status()?;
+    let nodes: Vec<DagNode> = engine
+        .plan()
+        .stages
+        .iter()
+        .zip(&status)
+        .map(|(stage, s)| DagNode {
+            name: stage.name.clone(),
+            inputs: stage.needs.clone(),
+            units: s.fresh + s.stale + s.failed,
+            cached: s.fresh,
+            seconds: s.duration,
+        })
+        .collect();
+    Ok(ReportPage {
+        title: "Partial trace regression, reproduced".into(),
+        lead: format!(
+            "Kadri, Ayache, Huusari, Rakotomamonjy and Ralaivola, Partial Trace Regression and Low-Rank Kraus Decomposition, ICML 2020; \
+             profile `{profile}`."
+        ),
+        summary: summary::summary(&outcome.metrics),
+        claims: outcome.judged()?,
+        figures,
+        tables,
+        differences: story::differences(),
+        data: data(outcome),
+        dag: Some(dag(&nodes)),
+        provenance: provenance(engine, &status)?,
+        commands: vec![
+            ("Everything".into(), again("all")),
+            ("Figures and tables only, from cached results".into(), "repro figures".into()),
+            ("Why a stage would run".into(), "repro why STAGE".into()),
+            ("The verdicts in the terminal".into(), "repro compare".into()),
+            ("Check every stored byte".into(), "repro verify".into()),
+        ],
+        raw: raw(outcome)?,
+    })
+}
+
+/// The results a figure was drawn from: those of the stage it needs.
+fn behind(engine: &Engine, outcome: &Outcome, stage: &str) -> Option<Download> {
+    let needs = &engine.plan().stages.iter().find(|s| s.name == stage)?.needs;
+    let (name, rows) = outcome.results.iter().find(|(name, _)| needs.contains(name))?;
+    Some(Download { name: format!("{name}.csv"), text: rows.to_csv() })
+}
+
+/// The data sets that were really used, each once.
+fn data(outcome: &Outcome) -> Vec<DataUse> {
+    let mut used: Vec<DataUse> = Vec::new();
+    for p in &outcome.sources {
+        // Sessions of one data set differ after a comma; the page names the set.
+        let name = p.dataset.split(',').next().unwrap_or_default().to_owned();
+        let kind = match p.kind {
+            datasets::fetch::Kind::Real => Source::Real(name.clone()),
+            datasets::fetch::Kind::Embedded => Source::Embedded(name.clone()),
+            datasets::fetch::Kind::Simulated => Source::Simulated,
+        };
+        if !used.iter().any(|d| d.name == name && d.used == kind) {
+            used.push(DataUse { name, used: kind, address: p.source.clone(), licence: p.licence.clone() });
+        }
+    }
+    used
+}
+
+/// Versions, machine and times.
+fn provenance(engine: &Engine, status: &[pipeline::StageStatus]) -> Result<Vec<(String, String)>> {
+    let mut lines = vec![
+        ("Program".into(), format!("repro {}, {}", env!("CARGO_PKG_VERSION"), env!("REPRO_RUSTC"))),
+        ("Profile and seed".into(), format!("{}, {}", engine.plan().profile, engine.plan().seed)),
+        ("Time of all units".into(), format!("{:.0} s", status.iter().map(|s| s.duration).sum::<f64>())),
+    ];
+    let units = engine.why(&["all"])?;
+    if let Some(host) = units.iter().find_map(|u| u.host.as_ref()) {
+        lines.push(("Machine".into(), format!("{}, {} x {}", host.system, host.cores, host.cpu)));
+    }
+    let records = || units.iter().filter_map(|u| u.provenance.as_ref());
+    if let Some(peak) = records().map(|p| p.peak_memory).max() {
+        lines.push(("Peak memory of the process".into(), format!("{} MiB", peak >> 20)));
+    }
+    let mut backends: Vec<&str> = records().map(|p| p.backend.as_str()).collect();
+    backends.sort_unstable();
+    backends.dedup();
+    lines.push(("Backend asked for".into(), backends.join(", ")));
+    Ok(lines)
+}
+
+/// All results below one another, each with the experiment it belongs to.
+fn raw(outcome: &Outcome) -> Result<Option<::report::Results>> {
+    let mut rows = Vec::new();
+    for (stage, results) in &outcome.results {
+        for row in results.rows() {
+            let mut line = serde_json::Map::new();
+            line.insert("experiment".into(), stage.as_str().into());
+            line.extend(row);
+            rows.push(line);
+        }
+    }
+    Ok(if rows.is_empty() { None } else { Some(report::Results::from_rows(&rows)?) })
+}

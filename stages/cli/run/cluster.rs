@@ -1,0 +1,190 @@
+//! `repro run --on slurm`, `repro attach`, `repro cancel`, and the hidden `repro exec-chunk` that Slurm starts on nodes.
+
+use crate::cli::options::{Choose, View};
+use crate::cli::project::{self, Project};
+use crate::cli::{output, run, signals};
+use pipeline::run::slurm::{self, commands};
+use pipeline::{Engine, RunFolder, RunInfo, RunOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Continue a run on a cluster whose driver ended, or follow one that goes on in the background
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  repro run all --on slurm --detach     submit and return
+  repro attach                          follow the last run
+  repro attach 6919a3f0                 another one")]
+pub struct AttachArgs {
+    /// The run's id [default: the last one]
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+/// End a run on a cluster: its jobs, and its driver if there is one. Finished units are kept
+#[derive(clap::Args, Debug)]
+pub struct CancelArgs {
+    /// The run's id [default: the last one]
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+/// Work on one chunk of units (Slurm starts this on the nodes)
+#[derive(clap::Args, Debug)]
+pub struct ExecArgs {
+    run: String,
+    chunk: usize,
+}
+
+/// The program's version: driver and nodes must agree on it as on the pipeline.
+fn program() -> String {
+    format!("repro {} built by {}", env!("CARGO_PKG_VERSION"), env!("REPRO_RUSTC"))
+}
+
+fn store(dir: Option<&Path>) -> anyhow::Result<PathBuf> {
+    Ok(project::find(dir)?.join(".repro"))
+}
+
+/// The run named, or the last one.
+fn chosen(dir: Option<&Path>, id: Option<&String>) -> anyhow::Result<RunFolder> {
+    let store = store(dir)?;
+    match id {
+        Some(id) => Ok(RunFolder::open(&store, id)?),
+        None => RunFolder::all(&store).pop().ok_or_else(|| {
+            anyhow::anyhow!(
+                "no run on a cluster was started in this project; start one with `repro run all --on slurm`"
+            )
+        }),
+    }
+}
+
+/// The engine as the run's driver saw it.
+fn reopen(dir: Option<&Path>, info: &RunInfo) -> anyhow::Result<Engine> {
+    let choose = Choose { profile: info.profile.clone(), sets: info.sets.clone() };
+    let plan = project::plan(&project::find(dir)?, &choose)?;
+    Ok(project::engine(plan, info.env.clone())?)
+}
+
+/// `repro run --on slurm`.
+pub fn start(
+    dir: Option<&Path>,
+    view: &View,
+    options: RunOptions,
+    sets: &[(String, String)],
+    detach: bool,
+) -> anyhow::Result<u8> {
+    let begun = Instant::now();
+    let project = Project::open(dir, view)?;
+    let env = project.env.clone();
+    let engine = project.engine()?;
+    if engine.dry_run(&options)?.is_empty() {
+        return run::execute(&engine, options, begun);
+    }
+    let info = RunInfo {
+        program: program(),
+        plan: engine.plan_digest(),
+        profile: view.choose.profile.clone(),
+        sets: view.choose.sets.clone(),
+        env,
+        targets: options.targets.clone(),
+        fail_fast: options.fail_fast,
+        options: engine.plan().slurm.with(sets).map_err(|e| anyhow::anyhow!("--slurm {e}"))?,
+    };
+    let (folder, _) = RunFolder::resume_or_create(engine.store().folder(), &info)?;
+    if detach {
+        return background(dir, &folder);
+    }
+    eprintln!("run {}: `repro attach` continues it should this process end", folder.id);
+    drive(&engine, &folder, options, begun)
+}
+
+fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instant) -> anyhow::Result<u8> {
+    let program = std::env::current_exe()?;
+    run::execute_with(engine, options, begun, |options, events| slurm::drive(engine, folder, program, options, events))
+}
+
+/// Starts `repro attach` in the background; it writes its messages to a file.
+fn background(dir: Option<&Path>, folder: &RunFolder) -> anyhow::Result<u8> {
+    let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.path().join("driver.log"))?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("-C").arg(project::find(dir)?).args(["attach", &folder.id]);
+    // A process group of its own: Ctrl-C and the end of the terminal do not reach it.
+    command.process_group(0).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    let mut child = command.spawn()?;
+    // Wait until it drives the run, so that a `repro attach` right after this follows it.
+    let start = Instant::now();
+    let begun = |child: &mut std::process::Child| folder.driven() || !matches!(child.try_wait(), Ok(None));
+    while !begun(&mut child) && start.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    output(&format!("run {} goes on in process {}; follow it with `repro attach`\n", folder.id, child.id()));
+    Ok(0)
+}
+
+/// `repro attach`.
+pub fn attach(args: &AttachArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
+    let folder = chosen(dir, args.run.as_ref())?;
+    if folder.driven() {
+        return follow(&folder);
+    }
+    let info = folder.info()?;
+    let engine = reopen(dir, &info)?;
+    anyhow::ensure!(
+        info.program == program() && info.plan == engine.plan_digest(),
+        "run {} was started by another program or with another pipeline.yaml; end it with `repro cancel {0}` and start anew",
+        folder.id
+    );
+    let options = RunOptions { targets: info.targets, fail_fast: info.fail_fast, ..RunOptions::default() };
+    drive(&engine, &folder, options, Instant::now())
+}
+
+/// Shows what the driver in the background says until it ends. Ctrl-C ends only the showing.
+fn follow(folder: &RunFolder) -> anyhow::Result<u8> {
+    let path = folder.path().join("driver.log");
+    eprintln!("run {} is driven by another process; its messages (Ctrl-C leaves, the run goes on):", folder.id);
+    let (mut offset, mut last) = (0, false);
+    loop {
+        let mut text = String::new();
+        if let Ok(mut file) = std::fs::File::open(&path) {
+            file.seek(SeekFrom::Start(offset))?;
+            offset += file.read_to_string(&mut text)? as u64;
+        }
+        output(&text);
+        if last {
+            return Ok(folder.ended().unwrap_or(signals::INTERRUPTED));
+        }
+        // Read once more after its end: its last lines may have come since.
+        last = !folder.driven();
+        std::thread::sleep(Duration::from_millis(if last { 50 } else { 500 }));
+    }
+}
+
+/// `repro cancel`.
+pub fn cancel(args: &CancelArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
+    let folder = chosen(dir, args.run.as_ref())?;
+    if let Some(code) = folder.ended() {
+        output(&format!("run {} is over already (exit code {code})\n", folder.id));
+        return Ok(0);
+    }
+    folder.request_cancel()?;
+    let start = Instant::now();
+    while folder.driven() && start.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // Also when there is no driver or when it hangs.
+    commands::scancel(&commands::job_names(&folder))?;
+    folder.end(signals::INTERRUPTED);
+    output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes\n", folder.id));
+    Ok(0)
+}
+
+/// `repro exec-chunk`.
+pub fn exec(args: &ExecArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
+    let stop = signals::stop_flag()?;
+    let folder = RunFolder::open(&store(dir)?, &args.run)?;
+    let engine = reopen(dir, &folder.info()?)?;
+    let worked = slurm::worker::exec_chunk(&engine, &program(), &folder, args.chunk, stop)?;
+    Ok(u8::from(!worked))
+}

@@ -1,0 +1,218 @@
+//! `repro run`: bring results up to date, here or on a cluster.
+//!
+//! | file | what |
+//! |---|---|
+//! | `cluster` | `run --on slurm`, `attach`, `cancel`, and the command that Slurm starts on its nodes |
+//! | `progress` | the lines and bars that a run shows |
+//! | `remaining` | the estimate of the time that remains |
+
+pub mod cluster;
+mod progress;
+mod remaining;
+
+use crate::cli::options::{View, key_value};
+use crate::cli::project::Project;
+use crate::cli::text::{Paint, count, duration};
+use crate::cli::{output, signals};
+use pipeline::{Engine, Event, Force, RunOptions, Summary};
+use progress::Display;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Run stale units, upstream first, until the targets are up to date
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  repro run all --profile smoke            everything, tiny
+  repro run train                          one stage and whatever stale it needs
+  repro run 'train/rank=5,*'               some of its units
+  repro run all --dry-run                  what would run, and why
+  repro run train --set train.epochs=50    with another parameter
+  repro run train --force                  although it is fresh
+  repro run all --on slurm                 on a cluster
+
+Stop with Ctrl-C at any time: finished units are kept, the same command resumes.")]
+pub struct Args {
+    /// `all`, STAGE, STAGE/UNIT, or a pattern with * and ?
+    #[arg(default_value = "all", value_name = "TARGET")]
+    targets: Vec<String>,
+    #[command(flatten)]
+    view: View,
+    /// Threads to share out among units [default: all cores]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    jobs: Option<u32>,
+    /// Run the targets although they are fresh
+    #[arg(long)]
+    force: bool,
+    /// Run the targets and all that reads them although they are fresh
+    #[arg(long, conflicts_with = "force")]
+    force_downstream: bool,
+    /// Print what would run and why; run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// After a failure go on with all units that do not depend on it (the default)
+    #[arg(long)]
+    keep_going: bool,
+    /// After a failure start nothing new
+    #[arg(long, conflicts_with = "keep_going")]
+    fail_fast: bool,
+    /// Where units run
+    #[arg(long, value_enum, default_value_t = On::Local)]
+    on: On,
+    /// With --on slurm: submit, leave the driver in the background, return (`repro attach` follows it)
+    #[arg(long)]
+    detach: bool,
+    /// With --on slurm: an option of the cluster, laid over `slurm:` in pipeline.yaml; may be repeated
+    #[arg(long = "slurm", value_name = "KEY=VALUE", value_parser = key_value)]
+    slurm: Vec<(String, String)>,
+}
+
+/// Names of executors.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
+enum On {
+    /// Threads of this process
+    Local,
+    /// Job arrays of a Slurm cluster, on nodes that share this folder
+    Slurm,
+}
+
+/// Run the command.
+pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
+    let start = Instant::now();
+    let project = Project::open(dir, &args.view)?;
+    let force = match (args.force, args.force_downstream) {
+        (_, true) => Force::Downstream,
+        (true, _) => Force::Targets,
+        _ => Force::No,
+    };
+    let options = RunOptions {
+        targets: args.targets.clone(),
+        jobs: args.jobs.unwrap_or(0) as usize,
+        force,
+        fail_fast: args.fail_fast,
+        ..RunOptions::default()
+    };
+    anyhow::ensure!(
+        args.on == On::Slurm || (!args.detach && args.slurm.is_empty()),
+        "--detach and --slurm say how to use a cluster: add --on slurm"
+    );
+    if args.on == On::Slurm && !args.dry_run {
+        anyhow::ensure!(force == Force::No, "--force runs here only: leave out --on slurm");
+        return cluster::start(dir, &args.view, options, &args.slurm, args.detach);
+    }
+    let trains = project.plan.stages.iter().any(|stage| stage.kind.name() == "train");
+    let engine = project.engine()?;
+    if args.dry_run {
+        return dry_run(&engine, &options, start);
+    }
+    if let Some(why) = args.view.surroundings.fallback().filter(|_| trains) {
+        eprintln!("{why}");
+    }
+    execute(&engine, options, start)
+}
+
+fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Result<u8> {
+    let pending = engine.dry_run(options)?;
+    let mut out = String::new();
+    for unit in &pending {
+        let reasons: Vec<String> = unit.reasons.iter().map(ToString::to_string).collect();
+        out += &format!("{}  {}\n", unit.id, reasons.join("; "));
+    }
+    let certain = pending.iter().filter(|p| p.reasons.iter().any(pipeline::Stale::is_certain)).count();
+    out += &match (certain, pending.len() - certain) {
+        (0, 0) => "nothing would run".to_string(),
+        (n, 0) => format!("{} would run", count(n, "unit")),
+        (n, m) => format!("{} would run, {m} more if the bytes they read change", count(n, "unit")),
+    };
+    output(&format!("{out} ({})\n", duration(start.elapsed())));
+    Ok(0)
+}
+
+/// Runs with a progress display and Ctrl-C handling, prints the summary and returns the exit code. Times count from `start`.
+pub fn execute(engine: &Engine, options: RunOptions, start: Instant) -> anyhow::Result<u8> {
+    execute_with(engine, options, start, |options, events| engine.run(options, events))
+}
+
+/// The same, with `run` in place of the local executor.
+pub fn execute_with(
+    engine: &Engine,
+    mut options: RunOptions,
+    start: Instant,
+    run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
+) -> anyhow::Result<u8> {
+    options.cancel = signals::stop_flag()?;
+    let display = Display::new(engine, &options);
+    let summary = std::thread::scope(|scope| {
+        scope.spawn(|| display.watch());
+        let _end = display.end_on_drop();
+        run(&options, &mut |event| display.event(&event))
+    })?;
+    report(&summary, &options, start.elapsed());
+    Ok(exit_code(&summary))
+}
+
+fn exit_code(summary: &Summary) -> u8 {
+    if !summary.failed.is_empty() {
+        1
+    } else if summary.interrupted {
+        signals::INTERRUPTED
+    } else {
+        0
+    }
+}
+
+/// Failures with their parameters to stderr, one line of result to stdout.
+fn report(summary: &Summary, options: &RunOptions, wall: Duration) {
+    let paint = Paint::stderr();
+    for failed in &summary.failed {
+        let tries = if failed.attempts > 1 { format!(" after {} attempts", failed.attempts) } else { String::new() };
+        eprintln!("{} `{}`{tries}: {}", paint.red("failed:"), failed.id, failed.error);
+        eprintln!("  parameters: {}", failed.params);
+        eprintln!("  more: repro log '{}'", failed.id);
+    }
+    if let Some((_, by)) = summary.blocked.first() {
+        let others = summary.blocked.iter().any(|(_, b)| b != by);
+        let by = if others { "failed units".to_string() } else { format!("`{by}`") };
+        eprintln!("{} not run because they need {by}", count(summary.blocked.len(), "unit"));
+    }
+    for path in &summary.published {
+        eprintln!("wrote {}", path.display());
+    }
+    if summary.interrupted {
+        eprintln!("interrupted: finished units are kept; resume with `repro run {}`", options.targets.join(" "));
+    }
+    output(&format!("{} ({})\n", sentence(summary), duration(wall)));
+}
+
+fn sentence(s: &Summary) -> String {
+    let kept = s.fresh + s.spared;
+    if s.ran.is_empty() && s.is_complete() {
+        return format!("nothing to do: {} fresh", count(kept, "unit"));
+    }
+    let mut parts = vec![format!("{} run", count(s.ran.len(), "unit")), format!("{kept} fresh")];
+    let more = [(s.failed.len(), "failed"), (s.blocked.len(), "blocked"), (s.not_started, "not started")];
+    parts.extend(more.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+    let head = if s.interrupted {
+        "interrupted"
+    } else if s.is_complete() {
+        "done"
+    } else {
+        "not complete"
+    };
+    format!("{head}: {}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_says_what_happened() {
+        let ran = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>();
+        let base = Summary { fresh: 58, ..Summary::default() };
+        assert_eq!(sentence(&base), "nothing to do: 58 units fresh");
+        assert_eq!(sentence(&Summary { ran: ran(1), ..base.clone() }), "done: 1 unit run, 58 fresh");
+        let stopped = Summary { interrupted: true, not_started: 3, ran: ran(2), ..base };
+        assert_eq!(sentence(&stopped), "interrupted: 2 units run, 58 fresh, 3 not started");
+        assert_eq!(exit_code(&stopped), 130);
+    }
+}

@@ -1,0 +1,7 @@
+//! Adaptation of covariances between two sessions of a brain-computer interface: table 3, the embedding and the plan. Each file is one stage kind.
+
+pub mod adapt;
+pub mod covariances;
+pub mod figures;
+pub mod results;
+pub mod transport;

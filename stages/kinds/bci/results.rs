@@ -1,0 +1,101 @@
+//! Kind `bci-results`: the rows of out-of-sample adaptation as one table, and its numbers: the accuracies of table 3 by
+//! subject, and what data they were measured on. How rows are selected stands here too, for the figures.
+
+use crate::shared::results::{NoParams, Numbers, values, write_results};
+use anyhow::Result;
+use pipeline::{Context, Stage, StageResult};
+use report::aggregate::Summary;
+use report::{Results, Source};
+
+/// The kind.
+pub struct BciResults;
+
+impl Stage for BciResults {
+    const NAME: &'static str = "bci-results";
+    const ABOUT: &'static str =
+        "the accuracies of BCI adaptation as one table, and the numbers its claims are judged by";
+    const SCHEMA: u32 = 1;
+    type Params = NoParams;
+
+    fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
+        Ok(write_results(ctx, metrics)?)
+    }
+}
+
+/// The columns of table 3: name in metrics, column of the rows, heading.
+pub const COLUMNS: [(&str, &str, &str); 3] = [
+    ("noadapt", "no_adapt", "NoAdapt"),
+    ("fulladapt", "full_adapt", "FullAdapt"),
+    ("oosadapt", "oos_adapt", "OoSAdapt"),
+];
+
+/// The variant of the transport that the paper uses; its accuracies are table 3's.
+pub const PAPERS_VARIANT: &str = "unsupervised";
+
+/// Classes of the recordings that the paper uses; numbers on fewer classes cannot be compared with its table.
+pub const PAPERS_CLASSES: usize = 4;
+
+/// The rows of one subject.
+pub struct Subject {
+    /// 1 to 9.
+    pub subject: usize,
+    /// Classes among its trials.
+    pub classes: usize,
+    /// Real or simulated.
+    pub source: Source,
+    rows: Results,
+}
+
+impl Subject {
+    /// Mean and deviation over the draws of one of [`COLUMNS`] under one variant of the transport.
+    pub fn accuracy(&self, variant: &str, column: &str) -> Result<Summary> {
+        Ok(Summary::of(self.rows.only("variant", variant)?.numbers(column)?))
+    }
+
+    /// Whether the paper's numbers may stand beside these.
+    pub fn comparable(&self) -> bool {
+        self.source != Source::Simulated && self.classes == PAPERS_CLASSES
+    }
+}
+
+/// The subjects, ascending.
+pub fn subjects(results: &Results) -> Result<Vec<Subject>> {
+    let mut found = Vec::new();
+    for subject in values(results, "subject")? {
+        let rows = results.only("subject", &subject.to_string())?;
+        let classes = rows.numbers("classes")?.first().copied().unwrap_or(0.0) as usize;
+        let real = rows.only("data", "real")?.len() == rows.len();
+        found.push(Subject { subject, classes, source: source(real, classes), rows });
+    }
+    Ok(found)
+}
+
+/// The data of a figure or table: real only if all of them are.
+pub fn source(real: bool, classes: usize) -> Source {
+    match real {
+        true if classes == PAPERS_CLASSES => Source::Real("BCI Competition IV 2a".into()),
+        true => Source::Real(format!("BCI Competition IV 2a, {classes} of its {PAPERS_CLASSES} classes")),
+        false => Source::Simulated,
+    }
+}
+
+/// The numbers. Accuracies on fewer classes get names of their own, so that no claim about the paper's table reads them.
+fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
+    for s in subjects(results)? {
+        let table = match s.classes {
+            PAPERS_CLASSES => "table3".to_string(),
+            n => format!("table3-{n}-classes"),
+        };
+        out.source = s.source.clone();
+        for (name, column, _) in COLUMNS {
+            let name = format!("{table}.s{}.{name}", s.subject);
+            let values = s.rows.only("variant", PAPERS_VARIANT)?.numbers(column)?;
+            match column {
+                "oos_adapt" => out.summary(&name, values),
+                // The others do not depend on the draw: a deviation of zero would claim to be measured.
+                _ => out.number(&name, values.first().copied()),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! The stage kinds that `kind:` in pipeline.yaml may name: one file or folder each, in the room of its experiment.
+//!
+//! | room | experiment |
+//! |---|---|
+//! | `regression/` | simulated regression: figure 2, table 2, the bound |
+//! | `bci/` | adaptation between sessions of a brain-computer interface: table 3, embedding, plan |
+//! | `matrices/` | completion of simulated matrices: figures 3 to 5, table 4 |
+//! | `completion/` | completion of the kernels of Multiple Features: figures 6 and 7 |
+//!
+//! In each room `results` selects rows and holds the paper's numbers, and `figures` draws: the caption of a table is a matter
+//! of one file, and editing it redraws one experiment. A new kind is one file with an `impl Stage` and one line here; the
+//! build script finds the file by that `impl` and fingerprints all that it reaches.
+
+mod bci;
+mod completion;
+mod figure1;
+mod matrices;
+mod probe;
+mod regression;
+
+use crate::shared::pool::Pooled;
+use pipeline::{Registry, Stage};
+
+/// For each kind, the sources it reaches and their digests, as the build script found them.
+static FINGERPRINTS: &[(&str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/fingerprints.rs"));
+
+/// The sources of a kind.
+///
+/// # Panics
+/// If the build script found no such kind: without a fingerprint it would never be stale. Any test that starts the program
+/// sees it.
+fn code(kind: &str) -> &'static [(&'static str, &'static str)] {
+    let found = FINGERPRINTS.iter().find(|(name, _)| *name == kind);
+    found.unwrap_or_else(|| panic!("no fingerprint of the kind `{kind}`: is its file below stages/kinds?")).1
+}
+
+/// Adds a kind whose units compute in a pool of their own.
+fn add<S: Stage>(kinds: &mut Registry, stage: S)
+where
+    S::Params: Sync,
+{
+    kinds.stage(Pooled(stage), code(S::NAME));
+}
+
+/// All kinds.
+pub fn kinds() -> Registry {
+    let mut kinds = Registry::new();
+    let k = &mut kinds;
+    add(k, figure1::Figure1);
+
+    add(k, regression::simulate::Simulate);
+    add(k, regression::train::Train);
+    add(k, regression::baselines::Baselines);
+    add(k, regression::results::RegressionResults);
+    add(k, regression::figures::RegressionFigures);
+
+    add(k, bci::covariances::Covariances);
+    add(k, bci::transport::Transport);
+    add(k, bci::adapt::Adapt);
+    add(k, bci::results::BciResults);
+    add(k, bci::figures::BciFigures);
+
+    add(k, matrices::simulate_matrices::SimulateMatrices);
+    add(k, matrices::complete_matrix::CompleteMatrix);
+    add(k, matrices::results::MatricesResults);
+    add(k, matrices::figures::MatricesFigures);
+
+    add(k, completion::fetch_digits::FetchDigits);
+    add(k, completion::kernels::Kernels);
+    add(k, completion::mask::Mask);
+    add(k, completion::complete_kernels::CompleteKernels);
+    add(k, completion::classify::Classify);
+    add(k, completion::results::CompletionResults);
+    add(k, completion::figures::CompletionFigures);
+
+    // The probe measures the engine and computes nothing: no pool.
+    k.stage(probe::Probe, code("probe"));
+    kinds
+}

@@ -1,0 +1,45 @@
+//! Where the stages train: what `--backend` and `--tf32` mean to them, and how that enters the key of a unit.
+//!
+//! Numbers of a GPU differ from a processor's in their last digits. So a unit that a GPU would train has the external
+//! `backend: cuda` (or `cuda, tf32`), and one that a processor trains has none: results of processors are shared by all
+//! machines, those of GPUs by machines that have one, and the two are never mixed.
+
+use anyhow::Result;
+use kraus::backend::{self, Choice, Fits, Job, Trainable};
+use kraus::{Flow, Progress};
+use pipeline::{Context, Environment};
+use std::collections::BTreeMap;
+
+/// The backend that the user asked for, and whether TF32 is allowed.
+pub fn choice(env: &Environment) -> (Choice, bool) {
+    match env.backend.as_str() {
+        "cpu" => (Choice::Cpu, false),
+        "cuda" => (Choice::Cuda, false),
+        "cuda-tf32" => (Choice::Cuda, true),
+        "auto-tf32" => (Choice::Auto, true),
+        _ => (Choice::Auto, false),
+    }
+}
+
+/// The externals of a unit that trains by Adam: the backend, if it is a GPU.
+pub fn externals(env: &Environment) -> BTreeMap<String, String> {
+    let (choice, tf32) = choice(env);
+    let name = if tf32 { "cuda, tf32" } else { "cuda" };
+    let gpu = choice != Choice::Cpu && backend::probe().is_ok();
+    gpu.then(|| ("backend".to_string(), name.to_string())).into_iter().collect()
+}
+
+/// Trains a job on the chosen backend. A fall back to the processor is written to the unit's log.
+pub fn train<T: Trainable>(
+    ctx: &Context,
+    job: Job<'_, T>,
+    watch: &mut dyn FnMut(usize, &Progress) -> Flow,
+) -> Result<Fits<T>> {
+    let (choice, tf32) = choice(ctx.env());
+    let done = backend::train(choice, &Job { tf32, ..job }, watch)?;
+    if let Some(why) = done.fell_back.filter(|_| backend::probe().is_ok()) {
+        ctx.log(&format!("trained on the processor: {why}"));
+    }
+    anyhow::ensure!(!ctx.cancelled(), "cancelled");
+    Ok(done.fits)
+}
