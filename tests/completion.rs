@@ -118,7 +118,7 @@ fn digits_to_figures_without_a_network() {
 fn kernels(digits: &datasets::mfeat::MultipleFeatures) -> Vec<ndarray::Array2<f64>> {
     let digits = digits.first_per_class(20).unwrap();
     let views: Vec<_> = datasets::mfeat::VIEWS.iter().zip(&digits.views).map(|((n, _), v)| (*n, v.view())).collect();
-    spd::multiple_features_kernels(&views, spd::KernelPreset::Published).unwrap()
+    multiview::multiple_features_kernels(&views, multiview::KernelPreset::Published).unwrap()
 }
 
 /// The embedded numbers have five digits. That moves a kernel by at most 1.5e-5, but on `mor` by 1.4e-4: its last feature
@@ -136,7 +136,7 @@ fn embedded_kernels_agree_with_the_original_files() {
     (options.offline, options.data_dir) = (true, Some(zip));
     let original = kernels(&datasets::mfeat::load(&options).unwrap().0);
     let sample = kernels(&datasets::mfeat::embedded().unwrap());
-    for ((name, a), b) in spd::VIEWS.iter().zip(&original).zip(&sample) {
+    for ((name, a), b) in multiview::VIEWS.iter().zip(&original).zip(&sample) {
         let worst = (a - b).iter().fold(0.0f64, |m, d| m.max(d.abs()));
         println!("{name}: {worst:.1e}");
         assert!(worst < if *name == "mor" { 1.5e-4 } else { 2e-5 }, "{name}: {worst:e}");
@@ -184,7 +184,7 @@ fn depth_2_halves_the_error_on_every_view_unless_blocks_are_single_entries() {
         let fits = |r: &&serde_json::Value| r["blocks"] == blocks && r["depth"] == depth && r["view"] == view;
         all.iter().find(fits).unwrap_or_else(|| panic!("{blocks} {depth} {view}"))["error"].as_f64().unwrap()
     };
-    for view in spd::VIEWS {
+    for view in multiview::VIEWS {
         for (blocks, most) in [("20x10", 0.5), ("10x20", 0.5), ("200x1", 1.1)] {
             let ratio = error(blocks, 2, view) / error(blocks, 1, view);
             println!("{view} {blocks}: {ratio:.3}");

@@ -11,7 +11,7 @@ pub enum Error {
     Shape {
         /// The argument.
         what: &'static str,
-        /// What would have been right.
+        /// The shape that would fit, in words.
         expected: String,
         /// The shape given.
         got: Vec<usize>,

@@ -29,37 +29,28 @@
 //! # Ok::<(), baselines::Error>(())
 //! ```
 //!
+//! The folders follow the kinds of methods: `linear/` (closed forms and HOPLS), `trace/` (trace regression), `networks/` (tensor
+//! train and Tucker), `completion/` (of kernels), `svm/` (the classifier). `tucker_decomposition` serves HOPLS and the Tucker network.
+//!
 //! Everything is f64, deterministic by seed and the same for any number of threads.
 #![warn(missing_docs)]
 
-mod alignment;
-pub mod cvkt;
+mod completion;
 pub mod error;
-mod half;
-mod hooi;
-pub mod hopls;
-pub mod imputation;
-pub mod multivariate;
-mod network;
-mod optimum;
-mod proximal;
-pub mod reduced_rank;
+mod linear;
+mod networks;
 pub mod regressor;
-mod room;
-mod smo;
-mod spectral;
-mod splits;
 pub mod svm;
-pub mod tensor_train;
 pub mod trace;
-pub mod tucker;
+mod tucker_decomposition;
 
+pub use completion::{cvkt, imputation};
 pub use error::{Error, Result};
-pub use hopls::Hopls;
-pub use multivariate::Multivariate;
-pub use network::{Keep, Optimiser, Training};
-pub use reduced_rank::{RankPath, ReducedRank};
+pub use linear::hopls::{self, Hopls};
+pub use linear::multivariate::{self, Multivariate};
+pub use linear::reduced_rank::{self, RankPath, ReducedRank};
+pub use networks::tensor_train::{self, TensorTrain};
+pub use networks::training::{KeptEpoch, Optimiser, Training};
+pub use networks::tucker::{self, Tucker};
 pub use regressor::{Fitted, Layout, Regressor, Report};
-pub use tensor_train::TensorTrain;
 pub use trace::{Lambda, Penalty, TraceRegression};
-pub use tucker::Tucker;

@@ -1,7 +1,7 @@
 //! The one interface of all regression baselines: matrices in, matrices out, an affine map between them.
 //!
 //! Every regression baseline of the paper is an affine map vec(Y) = vec(X) W + b; they differ only in how W is found
-//! and what W is allowed to be. So there is one [`Fitted`] type, which holds W and b and what the fit has to report.
+//! and what W is allowed to be. So there is one [`Fitted`] type, which holds W, b and the diagnostics of the fit.
 //! Symmetric matrices are half-vectorised by the isometry `svec`: the least-norm solutions are the same (W vanishes
 //! on the antisymmetric part, which symmetric inputs never show) at a quarter of the cost.
 
@@ -30,7 +30,7 @@ pub trait Regressor: Send + Sync {
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted>;
 }
 
-/// What a fit has to say about itself.
+/// Diagnostics of a fit.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Number of free parameters of the fitted model.
@@ -65,7 +65,7 @@ impl Layout {
         Layout { rows, cols, half: rows > 1 && a.outer_iter().all(|m| linalg::is_symmetric(m, SYMMETRY)) }
     }
 
-    /// Every entry on its own.
+    /// The layout that keeps every entry, symmetric or not.
     pub fn full(a: ArrayView3<'_, f64>) -> Self {
         let (_, rows, cols) = a.dim();
         Layout { rows, cols, half: false }
@@ -129,7 +129,7 @@ pub struct Fitted {
     pub(crate) output: Layout,
     pub(crate) coef: Array2<f64>,
     pub(crate) bias: Array1<f64>,
-    /// What the fit has to say about itself.
+    /// Diagnostics of the fit.
     pub report: Report,
 }
 

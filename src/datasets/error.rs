@@ -29,6 +29,9 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
+    /// A numpy file or bundle is damaged.
+    #[error(transparent)]
+    Npy(#[from] npy::Error),
     /// A text file does not hold the table it should.
     #[error("{file}, line {line}, column {column}: {what}")]
     Text {

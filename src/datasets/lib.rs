@@ -1,4 +1,13 @@
-//! Getting data: where they come from, what is believed about them, and how they become arrays.
+//! Getting data: where they come from, what is checked about them, and how they become arrays.
+//!
+//! | folder | what belongs there |
+//! |---|---|
+//! | `fetch/` | the list of sources, the download cache, the network, the record of what was used |
+//! | `archive/` | a folder, a zip or a tar seen as named files |
+//! | `gdf/`, `mat/` | readers (and a writer) of the two file formats of EEG recordings |
+//! | `mfeat/`, `bci/` | the two data sets: which files they consist of, and how those become arrays |
+//! | `signal/` | filtering and cutting of recordings |
+//! | `simulate/` | simulated recordings |
 //!
 //! # Where data come from
 //! Each data set is looked up in the same order, and what was used is returned beside the data as a [`fetch::Provenance`] that goes into every
@@ -34,9 +43,9 @@
 //! ```
 //!
 //! # What is trusted
-//! Nothing that is read. Readers ([`gdf`], [`mat`], [`npy`], [`archive`], [`mfeat::parse_view`]) check every size and count against the bytes that
+//! Nothing that is read. Readers ([`gdf`], [`mat`], [`archive`], the crate `npy`, [`mfeat::parse_view`]) check every size and count against the bytes that
 //! are there before they allocate, refuse what does not fit with an error that names file and place, and never panic; the fuzz test holds them to
-//! it. A download enters the cache only whole, below its size limit, with the right checksum and after its reader accepted it. Where
+//! this. A download enters the cache only whole, below its size limit, with the right checksum and after its reader accepted it. Where
 //! no checksum is listed, the first one seen is recorded and holds from then on; the provenance says so.
 //! The user's own folder is believed to be what the user wants: if its files are damaged, that is an error, not a reason to look elsewhere.
 //!
@@ -51,7 +60,6 @@ pub mod fetch;
 pub mod gdf;
 pub mod mat;
 pub mod mfeat;
-pub mod npy;
 pub mod signal;
 pub mod simulate;
 

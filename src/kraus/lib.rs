@@ -31,74 +31,52 @@
 //! ```
 //!
 //! # What is where
-//! | module | what |
+//! | folder | what |
 //! |---|---|
-//! | [`map`], [`choi`], [`partial_trace`] | one map and its equivalent forms |
-//! | [`stack`], [`gamma`] | maps one after the other |
-//! | [`problem`], [`completion`], [`simulate`] | data: checked, as blocks of a matrix, simulated |
-//! | [`solver`] | the trait, starts, stopping, histories |
-//! | [`adam`] | the paper's protocol |
-//! | [`lbfgs`], [`closed_form`](mod@closed_form), [`block_coordinate`] | exact solvers, on samples or on their [`moments`] |
-//! | [`backend`] | where a sweep of models trains: the processor, or a GPU (feature `cuda`, see CUDA.md) |
-//! | [`general`] | the unconstrained model tr_m(A X B^T) |
-//! | [`bound`](mod@bound), [`disk`] | theorem 4; models as .npz files |
-//! | [`engine`] | exact gradients for all solvers, on all cores, the same bits for any number of them |
+//! | [`map`] | one map and its equivalent forms; stacks of maps; the unconstrained model tr_m(A X B^T) |
+//! | [`data`] | checked data, and the paper's simulated ones |
+//! | [`gradient`] | the loss and its exact gradient on all cores: the same bits for any number of threads |
+//! | [`optimise`] | L-BFGS for any smooth function |
+//! | [`solvers`] | Adam as in the paper; exact solvers, on samples or on their moments; histories, starts, stopping |
+//! | [`completion`] | the missing entries of a positive semidefinite matrix |
+//! | [`backend`] | where Adam trains: the processor, or a GPU (feature `cuda`, see CUDA.md) |
+//! | [`io`] | models as .npz files |
+//! | [`bound`](mod@bound), [`error`] | theorem 4; what is refused, and in which words |
 //!
 //! # Cost
 //! With b samples per step, a layer costs b r q p (p + 2 q) multiply-adds where data are symmetric and about twice that
 //! elsewhere; a matrix unit costs 3 r q^2, because E_ij is never formed. Nothing is allocated inside an epoch.
 #![warn(missing_docs)]
 
-pub mod adam;
-mod apart;
 pub mod backend;
-pub mod block_coordinate;
 pub mod bound;
-pub mod choi;
-pub mod closed_form;
 pub mod completion;
-#[cfg(feature = "cuda")]
-pub mod cuda;
-mod descend;
-pub mod disk;
-mod easier;
-pub mod engine;
+pub mod data;
 pub mod error;
-mod full_batch;
-pub mod gamma;
-pub mod general;
-mod lane_work;
-mod layout;
-pub mod lbfgs;
-mod line_search;
+pub mod gradient;
+pub mod io;
 pub mod map;
-pub mod minimise;
-pub mod moment_objective;
-pub mod moments;
-mod npz;
-pub mod partial_trace;
-pub mod problem;
-pub mod simulate;
-pub mod solver;
-pub mod stack;
-mod two_rows;
-mod work;
+pub mod optimise;
+pub mod solvers;
 
-pub use adam::{Adam, AdamParams, Schedule};
-pub use block_coordinate::{BlockCoordinate, BlockCoordinateParams};
+// Modules that other crates reach by the shorter path.
+#[cfg(feature = "cuda")]
+pub use backend::cuda;
+pub use data::simulate;
+pub use io::disk;
+use map::stack;
+pub use solvers as solver;
+pub use solvers::lbfgs;
+
 pub use bound::{Bound, BoundError, BoundParams, bound};
-pub use choi::{Choi, Keep};
-pub use closed_form::{ClosedForm, closed_form};
-pub use disk::{DiskError, load, save};
-pub use engine::{Engine, loss_and_gradient};
+pub use data::{Inputs, Matrices, Problem};
 pub use error::{Error, FitError, Result};
-pub use general::{GeneralFit, GeneralMap};
-pub use lbfgs::{Lbfgs, LbfgsParams, Source};
-pub use map::KrausMap;
-pub use minimise::{Ending, Memory, MinimiseParams, Minimum, minimise, minimise_watched};
-pub use moment_objective::MomentObjective;
-pub use moments::{Basis, LeastSquares, Moments, MomentsBuilder};
-pub use partial_trace::{block_trace, tr_m};
-pub use problem::{Inputs, Matrices, Problem};
-pub use solver::{Fit, Flow, History, Progress, Recorder, Session, Solver, Start, Stop, Stopping};
-pub use stack::{Architecture, Gamma, Stack};
+pub use gradient::{Engine, loss_and_gradient};
+pub use io::{DiskError, load, save};
+pub use map::{Architecture, Choi, Gamma, GeneralMap, KrausMap, Stack, Truncation, block_trace, tr_m};
+pub use optimise::{Ending, Memory, MinimiseParams, Minimum, minimise, minimise_watched};
+pub use solvers::{
+    Adam, AdamParams, Basis, BlockCoordinate, BlockCoordinateParams, ClosedForm, Fit, Fitted, Flow, GeneralFit,
+    History, Lbfgs, LbfgsParams, LeastSquares, LossSource, MomentObjective, Moments, MomentsBuilder, Progress,
+    Recorder, Schedule, Session, Solver, Start, Stop, Stopping, closed_form,
+};

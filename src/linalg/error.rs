@@ -1,9 +1,9 @@
-//! What can go wrong in a decomposition.
+//! The errors of this crate.
 
-/// Result of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A refusal, with the shape or the reason.
+/// Why an operation was refused or failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// Shapes that do not fit together.

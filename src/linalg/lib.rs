@@ -1,41 +1,36 @@
 //! Dense linear algebra for many small matrices.
 //!
-//! Arrays come and go as [`ndarray`] views; [`faer`] does the work underneath. Everything here runs on the
-//! calling thread and gives the same bits whatever the thread count: parallel callers split their work into
-//! blocks of a fixed size and reduce them in a fixed order.
+//! Everything here runs on the calling thread. Results do not depend on the number of threads: parallel callers split
+//! their work into blocks of a fixed size and add the results in a fixed order.
 //!
-//! | module | what |
+//! | folder | what belongs there |
 //! |---|---|
-//! | [`real`] | the scalar trait [`Real`] (`f32`, `f64`) |
-//! | [`product`] | [`gemm`] on strided views, [`matmul`] |
-//! | [`decompose`] | symmetric eigenvalues, singular values, Cholesky, least squares |
-//! | [`clamp`], [`lanes`] | clamped spectra and their derivative, sixteen matrices at once |
-//! | [`lane_product`] | products of sixteen samples at once, one per lane |
-//! | [`kernels`] | what a training step needs: products of small matrices and fused loops, by CPU features |
-//! | [`symmetric`] | functions of symmetric matrices, half-vectorisation, checks |
+//! | [`dense`] | one matrix of any size as an [`ndarray`] view: products and decompositions, with [`faer`] underneath |
+//! | [`small`] | products of small matrices and the vector loops of a training step |
+//! | [`batch`] | sixteen small matrices at once, one per lane: products, Jacobi iterations, clamped spectra |
+//! | `simd` | vectors of each instruction set, and the choice between them at run time |
+//!
+//! Beside them: the scalar trait [`Real`] (`f32`, `f64`) and the [`Error`] type.
 #![warn(missing_docs)]
 
-pub mod clamp;
-pub mod decompose;
-mod dots;
-pub mod error;
-pub mod kernels;
-pub mod lane_product;
-mod lane_tile;
-pub mod lanes;
-pub mod product;
-pub mod real;
-#[cfg(target_arch = "x86_64")]
-mod shuffle;
+pub mod batch;
+pub mod dense;
+mod error;
+mod real;
 mod simd;
-#[cfg(target_arch = "x86_64")]
-mod simd_x86;
-pub mod symmetric;
-mod tile;
+pub mod small;
 
-pub use clamp::Clamp;
-pub use decompose::{Eigh, Svd, cholesky, eigh, lstsq, solve_spd, svd};
+pub use batch::Clamp;
+pub use dense::{
+    Eigh, Svd, cholesky, eigh, gemm, is_symmetric, lstsq, matmul, smat, solve_spd, svd, svec, sym_fn, symmetrise,
+};
 pub use error::{Error, Result};
-pub use product::{gemm, matmul};
 pub use real::Real;
-pub use symmetric::{is_symmetric, smat, svec, sym_fn, symmetrise};
+
+// The names of these modules before they moved; callers change to `small` and `batch`.
+#[doc(hidden)]
+pub use batch as lane_product;
+#[doc(hidden)]
+pub use batch as lanes;
+#[doc(hidden)]
+pub use small as kernels;

@@ -1,4 +1,4 @@
-//! The scalars this project computes with.
+//! The scalar types that this project computes with.
 
 use num_traits::{Float, FloatConst, FromPrimitive, NumAssign, ToPrimitive};
 use std::fmt::{Debug, Display};
@@ -13,7 +13,7 @@ use std::iter::Sum;
 /// ```
 pub trait Real:
     faer::traits::RealField
-    + crate::kernels::Kernels
+    + crate::small::Kernels
     + Float
     + FloatConst
     + NumAssign

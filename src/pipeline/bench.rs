@@ -1,12 +1,12 @@
-//! What the engine itself costs: `repro bench engine --units N`.
+//! What the engine itself costs.
 //!
-//! Runs N units that do nothing but write a few bytes, cold and again, and beside it what the file system alone takes
-//! to write as many files: the bound no engine that keeps results in files can beat.
+//! Runs units that only write a few bytes, from an empty store and then again with nothing to do. Beside it stands the
+//! time that the file system alone takes to write as many files, which no engine that keeps results in files can beat.
 
 use crate::config::Config;
-use crate::context::Context;
 use crate::engine::{Engine, EngineOptions};
 use crate::error::{Error, Result};
+use crate::kind::context::Context;
 use crate::kind::{Registry, Stage, StageResult};
 use crate::run::RunOptions;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl std::fmt::Display for EngineBench {
 /// Measures with `units` units in a new folder below `parent`, which is removed afterwards.
 pub fn bench_engine(units: usize, parent: &Path) -> Result<EngineBench> {
     let wrong = |e| Error::io("write", parent, e);
-    let folder = tempfile::Builder::new().prefix("repro-bench-").tempdir_in(parent).map_err(wrong)?;
+    let folder = tempfile::Builder::new().prefix("engine-bench-").tempdir_in(parent).map_err(wrong)?;
     let mut kinds = Registry::new();
     kinds.stage(Trivial, &[("bench.rs", "1")]);
     let yaml = format!("version: 1\nstages:\n  trivial:\n    matrix: {{n: 1..{}}}\n", units.max(1));

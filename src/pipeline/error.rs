@@ -1,4 +1,6 @@
-//! What can go wrong outside a stage: the store, the disk, a target that does not exist.
+//! Errors outside a stage: the store, the disk, a target that does not exist.
+//!
+//! The sentences name no command of a program: a program adds its own hints.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +9,17 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// pipeline.yaml is wrong.
     #[error(transparent)]
-    Config(#[from] crate::config::ConfigError),
+    Config(#[from] crate::yaml::ConfigError),
     /// A target names nothing.
     #[error(transparent)]
-    Target(#[from] crate::target::NoTarget),
+    Target(#[from] crate::plan::target::NoTarget),
     /// The disk is full.
-    #[error("the disk is full while writing `{}`: nothing that had finished is lost; free some space (`repro gc` helps) and run again", .0.display())]
+    #[error("the disk is full while writing `{}`: nothing that had finished is lost; free some space and run again", .0.display())]
     DiskFull(PathBuf),
     /// The store cannot be written.
     #[error("the store cannot be written: `{}` is read-only for this user; fix its permissions or mount and run again (reading commands still work)", .0.display())]
     ReadOnly(PathBuf),
-    /// Any other trouble with a file.
+    /// Any other error about a file.
     #[error("`{}`: {action} failed: {source}", .path.display())]
     Io {
         /// What was tried.
@@ -38,7 +40,7 @@ pub enum Error {
         known: u32,
     },
     /// A unit was asked for that has no result yet.
-    #[error("`{unit}` has no result yet; run `repro run {unit}`")]
+    #[error("`{unit}` has no result yet")]
     NoResult {
         /// The unit.
         unit: String,
@@ -59,7 +61,7 @@ pub enum Error {
     /// The store is in use.
     #[error("{who} is running in this project; wait for it to end and try again")]
     Busy {
-        /// By whom.
+        /// The process that uses it.
         who: String,
     },
     /// An executor could not do its part.
@@ -68,7 +70,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Sorts an I/O error: a full disk and a read-only store have their own sentences.
+    /// The error for an I/O error: a full disk and a read-only store have sentences of their own.
     pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         use std::io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         match source.kind() {

@@ -1,5 +1,6 @@
 //! A DAG engine: `pipeline.yaml` says what to compute, [kinds](kind) say how, and nothing is computed twice or shown stale.
-//! It knows nothing of the paper; any program that registers its kinds can use it.
+//! It knows neither the paper nor the program around it: a program registers its kinds, names itself in
+//! [`EngineOptions`], and words its own hints about its commands.
 //!
 //! # Words
 //!
@@ -56,60 +57,49 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what may stand in pipeline.yaml, how are mistakes shown | [`config`] |
-//! | which units of two stages meet | [`plan`] |
-//! | what is a stage, what does it see while it runs | [`kind`], [`context`] |
-//! | **when does a unit rerun, and why** | [`key`], [`stale`] |
+//! | what may stand in pipeline.yaml | [`config`] |
+//! | how is a mistake in it shown at its line | [`yaml`] |
+//! | which units of two stages belong together, which units does a target name | [`plan`] |
+//! | what is a stage, what does it see while it runs | [`kind`], [`kind::context`] |
+//! | **when does a unit rerun, and why** | [`freshness`], [`freshness::key`], [`freshness::stale`] |
+//! | what can one ask or order | [`engine`] |
 //! | how are results kept through kills, races, full and failing disks | [`store`], [`store::journal`], [`store::objects`] |
-//! | how do two processes keep out of each other's way | [`store::owner`] |
+//! | how do two processes avoid working on the same unit | [`store::owner`] |
 //! | in what order do units run, and where | [`run`], [`run::executor`] |
-//! | how does it run on a cluster | [`run::slurm`], [`cluster`] |
-//! | what can one ask | [`query`] |
-//! | what does it cost | [`mod@bench`] |
+//! | how does it run on a cluster | [`run::slurm`], options in [`plan::cluster`] |
+//! | how are parameters compared and hashed | [`value`] |
+//! | what does the engine itself cost | [`mod@bench`] |
 #![warn(missing_docs)]
-
-#[doc = include_str!("CLUSTER.md")]
-pub mod cluster {}
 
 pub mod bench;
 pub mod config;
-pub mod context;
-pub mod digest;
 pub mod engine;
 pub mod error;
-mod evaluate;
-mod execute;
+pub mod freshness;
 pub mod host;
-mod inspect;
-pub mod key;
 pub mod kind;
 pub mod plan;
-pub mod query;
 pub mod run;
-pub mod stale;
 pub mod store;
-pub mod target;
-pub mod typed;
 pub mod value;
-mod verify;
+pub mod yaml;
 
 pub use bench::{EngineBench, bench_engine};
 pub use config::{Config, ConfigError};
-pub use context::{Context, Environment, Input, InputError};
-pub use digest::Digest;
+pub use engine::answers::{Collected, Finding, Located, StageStatus, UnitLog, Verified, Why};
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Result};
-pub use key::{Key, KeyParts};
+pub use freshness::key::{Key, KeyParts};
+pub use freshness::stale::Stale;
+pub use kind::context::{Context, Environment, Input, InputError};
 pub use kind::{Kind, Registry, Stage, StageError, StageResult};
-pub use plan::{Plan, PlannedStage, Resources, Unit};
-pub use query::{Collected, Located, Problem, StageStatus, UnitLog, Verified, Why};
+pub use plan::{Plan, PlannedStage, Resources, SlurmOptions, Unit};
 pub use run::event::Event;
 pub use run::executor::{Executor, Job, Outcome, Report, Reporter};
 pub use run::slurm::Slurm;
 pub use run::slurm::folder::{RunFolder, RunInfo};
-pub use run::slurm::options::SlurmOptions;
 pub use run::{FailedUnit, Force, Pending, RunOptions, Summary};
-pub use stale::Stale;
 pub use store::record::{Artefact, Failure, Host, Provenance, Record};
-pub use typed::{ParamError, from_value, to_value};
 pub use value::Value;
+pub use value::digest::Digest;
+pub use value::typed::{ParamError, from_value, to_value};

@@ -1,4 +1,4 @@
-//! Checks at the door, shared by everything that takes a batch of matrices (k, n, n).
+//! Checks of arguments, shared by everything that takes a batch of matrices (k, n, n).
 
 use crate::{Error, Result};
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, Axis};

@@ -71,16 +71,6 @@ pub enum Error {
         /// The argument.
         what: &'static str,
     },
-    /// A negative feature where histograms are needed.
-    #[error("chi^2 needs features that are not negative; row {row}, column {column} is {value}")]
-    NegativeFeature {
-        /// Row of the entry.
-        row: usize,
-        /// Column of the entry.
-        column: usize,
-        /// The entry.
-        value: f64,
-    },
     /// A Sinkhorn scaling left the range of f64.
     #[error(
         "sinkhorn: the scaling over- or underflowed at iteration {iteration}; use the log-domain solver or a larger regularisation"
@@ -88,24 +78,6 @@ pub enum Error {
     Underflow {
         /// Iteration at which it happened.
         iteration: usize,
-    },
-    /// A mask that cannot exist.
-    #[error(
-        "mask: {missing} of {pairs} (sample, view) pairs cannot be missing when every sample and every view must keep one; lower the level"
-    )]
-    MaskLevel {
-        /// Pairs to remove.
-        missing: usize,
-        /// Pairs in all.
-        pairs: usize,
-        /// Pairs that can be missing.
-        most: usize,
-    },
-    /// A view of Multiple Features that is not there.
-    #[error("view `{name}` is missing; expected fou, fac, kar, pix, zer and mor")]
-    MissingView {
-        /// Its name.
-        name: &'static str,
     },
     /// A spread of zero: every sample equal.
     #[error("{what}: all distances are zero, so no bandwidth can be derived; give one")]

@@ -1,4 +1,4 @@
-//! Symmetric positive definite matrices: kernels, covariances, Riemannian geometry, classification, optimal transport.
+//! Symmetric positive definite matrices: covariances, Riemannian geometry, classification, optimal transport.
 //!
 //! # The geometry
 //! An SPD matrix (a covariance of one EEG trial, say) is a point of a curved space. The affine-invariant distance
@@ -45,52 +45,28 @@
 //! | what | where |
 //! |---|---|
 //! | covariances of trials: sample, OAS, Ledoit-Wolf | [`covariance`](fn@covariance), [`covariances`] |
-//! | kernels of feature views: RBF, chi^2 | [`rbf_kernel`], [`chi2_kernel`], [`multiple_features_kernels`] |
-//! | missing samples, order of the samples | [`random_mask`], [`order_seriated`] |
 //! | functions of matrices | [`logm`], [`expm`], [`sqrtm`], [`invsqrtm`], [`powm`] |
 //!
 //! # How it runs
-//! Batches are (k, n, n). Eight matrices run interleaved through one vectorised reduction (`lanes.rs`, `eigen.rs`, `logarithm.rs`), groups
-//! go to the threads of rayon in fixed blocks, and every sum has a fixed order: results have the same bits for any number of
-//! threads. Bad input is an [`Error`] that names the matrix.
+//! `manifold/` holds the geometry, `batch/` the arithmetic on eight matrices at once, `transport/` the plans between two sets.
+//! Batches are (k, n, n). Eight matrices run interleaved through one vectorised reduction, groups of eight go to the threads of
+//! rayon in fixed blocks, and every sum has a fixed order: results have the same bits for any number of threads. Bad input is an
+//! [`Error`] that names the matrix. Feature kernels and masks over views are in the crate `multiview`.
 #![warn(missing_docs)]
 
+mod batch;
 mod check;
-mod consensus;
-mod covariance;
-mod distance;
-mod eigen;
 mod error;
-mod function;
-mod geodesic;
-mod kernel;
-mod lanes;
-mod linkage;
-mod logarithm;
-mod mask;
-mod mdm;
-mod mean;
-mod mean_block;
-mod mean_state;
-mod order;
+mod manifold;
 mod transport;
-mod triangular;
-mod tridiagonal;
-mod views;
 
-pub use covariance::{Covariance, Estimator, covariance, covariances};
-pub use distance::{Metric, distance, pairwise_distances, self_distances};
 pub use error::{Error, Result};
-pub use function::{expm, invsqrtm, logm, map_eigenvalues, powm, sqrtm};
-pub use geodesic::{from_tangent_space, geodesic, tangent_space};
-pub use kernel::{chi2_additive_kernel, chi2_distances, chi2_kernel, euclidean_distances, one_hot, rbf_kernel};
-pub use linkage::{Merge, average_linkage, optimal_leaf_order};
-pub use mask::{largest_level, random_mask};
-pub use mdm::Mdm;
-pub use mean::{CheckedMeanParams, Mean, MeanParams, Selection, mean, means};
-pub use order::{order_by_class, order_seriated, order_shuffled};
-pub use transport::{
-    CheckedSinkhornParams, DensityWeights, Emd, GroupLasso, Plan, SinkhornParams, barycentric_map, density_weights,
-    emd, largest_in_row, regularisation_from_median, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
+pub use manifold::{
+    CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Selection, covariance, covariances,
+    distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means, pairwise_distances,
+    powm, self_distances, sqrtm, tangent_space,
 };
-pub use views::{KernelPreset, VIEW_FEATURES, VIEWS, multiple_features_kernels, view_kernel};
+pub use transport::{
+    CheckedSinkhornParams, DensityWeights, Emd, GroupLasso, SinkhornParams, TransportPlan, barycentric_map,
+    density_weights, emd, largest_in_row, regularisation_from_median, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
+};

@@ -128,7 +128,7 @@ pub fn main() -> ExitCode {
         Command::Kernel(a) => own::enter(dir).and_then(|()| own::kernel::run(a)),
     };
     ExitCode::from(done.unwrap_or_else(|error| {
-        eprintln!("{} {error:#}", text::Paint::stderr().red("error:"));
+        eprintln!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));
         USAGE
     }))
 }

@@ -1,5 +1,6 @@
 //! Options that several commands share, with one wording.
 
+use crate::shared::{device, source};
 use pipeline::Environment;
 use std::path::PathBuf;
 
@@ -83,21 +84,22 @@ impl Surroundings {
         let from_env = || std::env::var_os("REPRO_DATA").filter(|v| !v.is_empty()).map(PathBuf::from);
         // The engine may run stages in another folder, so a relative path becomes an absolute one here.
         let data_dir = self.data_dir.clone().or_else(from_env).map(|d| std::path::absolute(&d).unwrap_or(d));
-        Environment {
-            data_dir,
-            offline: self.offline,
-            require_real: self.require_real,
-            accept_changed: self.accept_changed,
-            backend: match (self.backend, self.tf32) {
-                (Backend::Auto, false) => "auto",
-                (Backend::Auto, true) => "auto-tf32",
-                (Backend::Cpu, _) => "cpu",
-                (Backend::Cuda, false) => "cuda",
-                (Backend::Cuda, true) => "cuda-tf32",
-            }
-            .into(),
-            ..Environment::default()
+        let backend = match (self.backend, self.tf32) {
+            (Backend::Auto, false) => "auto",
+            (Backend::Auto, true) => "auto-tf32",
+            (Backend::Cpu, _) => "cpu",
+            (Backend::Cuda, false) => "cuda",
+            (Backend::Cuda, true) => "cuda-tf32",
+        };
+        let mut env = Environment::default();
+        if let Some(dir) = data_dir {
+            env.set(source::DATA_DIR, dir.to_string_lossy());
         }
+        env.set_flag(source::OFFLINE, self.offline);
+        env.set_flag(source::REQUIRE_REAL, self.require_real);
+        env.set_flag(source::ACCEPT_CHANGED, self.accept_changed);
+        env.set(device::BACKEND, backend);
+        env
     }
 }
 

@@ -4,6 +4,12 @@ use super::options::{Choose, View};
 use pipeline::{Config, Engine, EngineOptions, Environment, Plan};
 use std::path::{Path, PathBuf};
 
+/// The program's name, which the engine's files carry: `repro.lock`, jobs of a cluster.
+const NAME: &str = "repro";
+
+/// The folder of the store in a project.
+pub const STORE: &str = ".repro";
+
 /// The file that makes a folder a project.
 pub const FILE: &str = "pipeline.yaml";
 
@@ -48,12 +54,23 @@ impl Project {
 /// An engine that knows which program it is part of.
 pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
     let options = EngineOptions {
+        name: NAME.into(),
+        recorded: vec![crate::shared::device::BACKEND.into()],
         program: env!("CARGO_PKG_VERSION").into(),
         rustc: env!("REPRO_RUSTC").into(),
         env,
         ..EngineOptions::default()
     };
     Engine::open(plan, options)
+}
+
+/// What a user of this program can do about an error of the engine, as the end of its sentence.
+pub fn hint(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<pipeline::Error>() {
+        Some(pipeline::Error::NoResult { unit }) => format!("; run `repro run {unit}`"),
+        Some(pipeline::Error::DiskFull(_)) => "; `repro gc` removes results that nothing refers to".to_string(),
+        _ => String::new(),
+    }
 }
 
 /// The checked pipeline of a folder.

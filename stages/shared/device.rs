@@ -10,9 +10,12 @@ use kraus::{Flow, Progress};
 use pipeline::{Context, Environment};
 use std::collections::BTreeMap;
 
+/// Name of the value of the environment that says where to train: `auto`, `cpu`, `cuda`, with `-tf32` where TF32 will do.
+pub const BACKEND: &str = "backend";
+
 /// The backend that the user asked for, and whether TF32 is allowed.
 pub fn choice(env: &Environment) -> (Choice, bool) {
-    match env.backend.as_str() {
+    match env.get(BACKEND).unwrap_or_default() {
         "cpu" => (Choice::Cpu, false),
         "cuda" => (Choice::Cuda, false),
         "cuda-tf32" => (Choice::Cuda, true),

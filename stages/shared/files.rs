@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, anyhow};
 use ndarray::{Array, Dimension};
-use ndarray_npy::{ReadNpyExt, ReadableElement, WritableElement, WriteNpyExt};
+use npy::{ReadableElement, WritableElement};
 use pipeline::{Context, Input};
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{BufReader, BufWriter, Write};
@@ -25,14 +25,14 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 /// Writes an array as .npy.
 pub fn write_npy<T: WritableElement, D: Dimension>(path: &Path, array: &Array<T, D>) -> Result<()> {
     let mut out = BufWriter::new(fs_err::File::create(path)?);
-    array.write_npy(&mut out).with_context(|| format!("writing {}", path.display()))?;
+    npy::write(&mut out, array).with_context(|| format!("writing {}", path.display()))?;
     Ok(out.flush()?)
 }
 
 /// Reads an array from .npy.
 pub fn read_npy<T: ReadableElement, D: Dimension>(path: &Path) -> Result<Array<T, D>> {
     let file = BufReader::new(fs_err::File::open(path)?);
-    Array::read_npy(file).with_context(|| format!("{} is not the array this stage expects", path.display()))
+    npy::read(file).with_context(|| format!("{} is not the array this stage expects", path.display()))
 }
 
 /// The inputs that have the artefact `name`, over all upstream stages in order.

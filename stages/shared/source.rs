@@ -20,13 +20,19 @@ pub fn cache_dir() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(".repro/downloads"))
 }
 
+/// Names of the values of the environment that data stages read: a folder, and three flags.
+pub const DATA_DIR: &str = "data-dir";
+pub const OFFLINE: &str = "offline";
+pub const REQUIRE_REAL: &str = "require-real";
+pub const ACCEPT_CHANGED: &str = "accept-changed";
+
 /// The options of the program as options of `datasets`.
 pub fn options(env: &Environment) -> Options {
     let mut options = Options::new(cache_dir());
-    options.data_dir = env.data_dir.clone();
-    options.offline = env.offline;
-    options.require_real = env.require_real;
-    options.accept_changed = env.accept_changed;
+    options.data_dir = env.get(DATA_DIR).map(PathBuf::from);
+    options.offline = env.flag(OFFLINE);
+    options.require_real = env.flag(REQUIRE_REAL);
+    options.accept_changed = env.flag(ACCEPT_CHANGED);
     options
 }
 
@@ -64,9 +70,9 @@ pub fn externals(env: &Environment, relevant: impl Fn(&str) -> bool) -> Result<B
     let downloaded =
         |name: &str| relevant(name) && ![".lock", ".part", ".part-tag", ".blake3"].iter().any(|e| name.ends_with(e));
     let mut found = BTreeMap::new();
-    found.insert("data folder".into(), env.data_dir.as_ref().map_or(Ok("none".into()), |d| listing(d, &given))?);
+    found.insert("data folder".into(), env.get(DATA_DIR).map_or(Ok("none".into()), |d| listing(Path::new(d), &given))?);
     found.insert("download cache".into(), listing(&cache_dir(), &downloaded)?);
-    found.insert("stand-ins".into(), if env.require_real { "refused" } else { "allowed" }.into());
+    found.insert("stand-ins".into(), if env.flag(REQUIRE_REAL) { "refused" } else { "allowed" }.into());
     Ok(found)
 }
 

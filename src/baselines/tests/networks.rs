@@ -2,7 +2,7 @@
 
 mod common;
 
-use baselines::{Error, Keep, Regressor, TensorTrain, Training, Tucker};
+use baselines::{Error, KeptEpoch, Regressor, TensorTrain, Training, Tucker};
 use common::*;
 use ndarray::{Array2, Array3, Array4};
 
@@ -84,7 +84,7 @@ fn bias_and_best_epoch() {
     assert!(without.mse(x.view(), y.view()).unwrap() > 0.1 * mean_square(&y));
 
     let jumpy = Training { learning_rate: 0.05, decay: 1.0, ..training };
-    let best = full(Training { keep: Keep::Best { holdout: 0.25 }, ..jumpy });
+    let best = full(Training { keep: KeptEpoch::Best { holdout: 0.25 }, ..jumpy });
     println!("{:?}", best.report.chosen);
     assert_eq!(best.report.history.len(), 300);
     assert_eq!(best.report.chosen[0].0, "best epoch");
@@ -127,6 +127,6 @@ fn bad_parameters_are_refused() {
     assert!(matches!(tt(vec![4, 4], vec![2, 2], vec![0], training), Err(Error::Parameter { name: "ranks", .. })));
     let lazy = Training { epochs: 0, ..training };
     assert!(matches!(tt(vec![4, 4], vec![2, 2], vec![2], lazy), Err(Error::Parameter { name: "epochs", .. })));
-    let all = Training { keep: Keep::Best { holdout: 1.0 }, ..training };
+    let all = Training { keep: KeptEpoch::Best { holdout: 1.0 }, ..training };
     assert!(matches!(tt(vec![4, 4], vec![2, 2], vec![2], all), Err(Error::Parameter { name: "holdout", .. })));
 }

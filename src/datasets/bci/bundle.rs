@@ -1,21 +1,24 @@
 //! Covariances computed before, as a NumPy bundle with the arrays `covariances` (n, c, c) and `labels` (n).
 
+use std::io::Cursor;
+
 use ndarray::{Axis, Ix3};
+use npy::{Array, NpzReader};
 
 use super::Bundle;
-use crate::{Error, Result, npy};
+use crate::{Error, Result};
 
 /// Reads and checks a bundle: finite symmetric matrices, a class from 1 to 4 for each.
 pub fn read_bundle(name: &str, bytes: Vec<u8>) -> Result<Bundle> {
     let bad = |what: String| Error::dataset(name, what);
-    let mut arrays = npy::read_npz(name, bytes)?;
-    let mut take = |wanted: &str| {
-        let i = arrays.iter().position(|(n, _)| n == wanted).ok_or_else(|| bad(format!("no array `{wanted}`")))?;
-        Ok(arrays.swap_remove(i).1)
+    let mut arrays = NpzReader::open(name, Cursor::new(bytes))?;
+    let mut numbers = |wanted: &str| match arrays.array(wanted)? {
+        Array::Numbers { values, .. } => Ok(values),
+        Array::Text { .. } => Err(bad(format!("the array `{wanted}` holds text, it should hold numbers"))),
     };
-    let covariances = take("covariances")?.into_dimensionality::<Ix3>();
+    let covariances = numbers("covariances")?.into_dimensionality::<Ix3>();
     let covariances = covariances.map_err(|_| bad("`covariances` is not (trials, channels, channels)".into()))?;
-    let labels = take("labels")?;
+    let labels = numbers("labels")?;
     let (n, c, d) = covariances.dim();
     if n == 0 || c == 0 || c != d {
         return Err(bad(format!("`covariances` has shape ({n}, {c}, {d})")));

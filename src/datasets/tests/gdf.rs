@@ -1,19 +1,12 @@
 //! GDF: a genuine file, what we write, hand-made files of other types and versions, and damaged ones.
 
-use std::io::Cursor;
-use std::path::PathBuf;
+mod common;
 
+use std::io::Cursor;
+
+use common::shared;
 use datasets::gdf::{Event, GdfReader, GdfWriter, Overflow, SampleType};
 use ndarray::Array2;
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let p = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if !p.exists() {
-        println!("skipped: the shared data folder has no {path}");
-        return None;
-    }
-    Some(p)
-}
 
 #[test]
 fn the_genuine_file_reads_as_mne_reads_it() {

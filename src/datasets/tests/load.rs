@@ -1,20 +1,12 @@
 //! Data sets through their ordered sources: folder, zip, cache, embedded, simulated; and refusals.
 
-use std::path::PathBuf;
+mod common;
 
+use common::shared;
 use datasets::bci::{self, Session, SessionData};
 use datasets::fetch::{Kind, Options};
 use datasets::mfeat::{self, VIEWS};
 use datasets::simulate::{SimParams, session_gdf};
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let p = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if !p.exists() {
-        println!("skipped: the shared data folder has no {path}");
-        return None;
-    }
-    Some(p)
-}
 
 fn offline(dir: &tempfile::TempDir) -> Options {
     let mut o = Options::new(dir.path().join("cache"));

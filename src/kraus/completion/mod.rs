@@ -11,25 +11,29 @@
 //! | 2, q = 1 | products of r h x n by n x n | matrix units |
 //! | > 1 | L-BFGS on matrix units | matrix units |
 //!
-//! [`choose`] picks (p, q), rank and depth by validation on held-out observed entries.
+//! | file | what |
+//! |---|---|
+//! | partial.rs | [`Partial`]: a matrix with missing entries, and its blocks |
+//! | factorisation.rs, single_entries.rs | the two exact objectives of the table above |
+//! | selection.rs | [`choose`]: (p, q), rank and depth by validation on held-out observed entries |
+//! | rescale.rs | the released code's last step, an option |
 
-mod choose;
-mod entries;
-mod factor;
+mod factorisation;
 mod partial;
 mod rescale;
+mod selection;
+mod single_entries;
 
-pub use choose::{Choice, HoldOut, candidates, choose};
 pub use partial::{Partial, assemble, blocks};
+pub use selection::{HoldOut, Selection, candidates, choose};
 
-use crate::descend::descend;
+use crate::data::problem::Problem;
 use crate::error::{Error, FitError};
-use crate::lbfgs::LbfgsParams;
-use crate::map::KrausMap;
-use crate::minimise::Memory;
-use crate::problem::Problem;
-use crate::solver::{Fit, History, Recorder, Session, Solver, Start};
-use crate::stack::{Architecture, Gamma, Stack};
+use crate::map::{Architecture, Gamma, KrausMap, Stack};
+use crate::optimise::Memory;
+use crate::optimise::recorded::minimise_recorded;
+use crate::solvers::lbfgs::LbfgsParams;
+use crate::solvers::{Fit, History, Recorder, Session, Solver, Start};
 use linalg::{Real, eigh, matmul};
 use ndarray::{Array2, ArrayView2};
 use partial::check_grid;
@@ -45,7 +49,7 @@ pub struct CompletionParams {
     pub rank: usize,
     /// Sizes between the layers: empty for depth 1, one for depth 2.
     pub hidden: Vec<usize>,
-    /// Between the layers.
+    /// The function between the layers.
     pub gamma: Gamma,
     /// Seed of the start.
     pub seed: u64,
@@ -128,19 +132,19 @@ pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParam
             partial,
             solver,
             "depth 1: masked factorisation M ~ W W^T",
-            |i| Ok(factor::factor_of(&start(i)?.layers[0]).into_raw_vec_and_offset().0),
-            |w, g| factor::loss_gradient(partial, rank, w, g),
+            |i| Ok(factorisation::factor_of(&start(i)?.layers[0]).into_raw_vec_and_offset().0),
+            |w, g| factorisation::loss_gradient(partial, rank, w, g),
         )?;
         let w = ArrayView2::from_shape((n, rank), &w).expect("n r parameters were minimised");
-        let map = KrausMap::new(factor::operators_of(w, model.p, model.q))?;
+        let map = KrausMap::new(factorisation::operators_of(w, model.p, model.q))?;
         return finish(partial, model, matmul(w, w.t()), map.into(), history);
     }
-    if let Some(sizes) = entries::Sizes::of(&start(0)?) {
+    if let Some(sizes) = single_entries::Sizes::of(&start(0)?) {
         let (x, history) = best_of(
             partial,
             solver,
             "depth 2 on single entries: two products of the first map with the residual",
-            |i| Ok(entries::Sizes::flat(&start(i)?)),
+            |i| Ok(single_entries::Sizes::flat(&start(i)?)),
             |x, g| sizes.loss_gradient(partial, x, g),
         )?;
         return finish(partial, model, sizes.predict(&x), sizes.stack(&x)?, history);
@@ -165,7 +169,15 @@ fn best_of(
         recorder.history.note(note);
         let mut session = Session { validation: None, watch: None };
         let (limits, mut memory) = ((solver.stopping, solver.memory), Memory::default());
-        let found = descend::<f64>(start(i)?, limits, &mut memory, &mut recorder, &mut session, |_| None, &objective)?;
+        let found = minimise_recorded::<f64>(
+            start(i)?,
+            limits,
+            &mut memory,
+            &mut recorder,
+            &mut session,
+            |_| None,
+            &objective,
+        )?;
         if best.as_ref().is_none_or(|(_, h)| last(&recorder.history) < last(h)) {
             best = Some((found, recorder.history));
         }
@@ -177,7 +189,7 @@ fn best_of(
     best.ok_or(FitError::Input(Error::RankZero))
 }
 
-/// Completes with any solver on matrix units, in its precision: minibatches of blocks with Adam, say.
+/// Completes with any solver on matrix units, in the precision of that solver; with Adam on minibatches of blocks.
 pub fn complete_with<T: Real>(
     partial: &Partial,
     model: &CompletionParams,

@@ -3,10 +3,10 @@
 //! An axis is a list (`[1, 2, 5]`), a range with both ends included (`1..10`), a range with a step
 //! (`{from: 0.1, to: 0.9, step: 0.2}`), or a list that holds ranges (`[1..3, 10]`).
 
-use super::error::ConfigError;
 use super::overlay::{Entries, keys, map};
-use super::tree::{Data, Node};
 use crate::value::Value;
+use crate::yaml::ConfigError;
+use crate::yaml::{Data, Node};
 use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, ConfigError>;

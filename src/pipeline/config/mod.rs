@@ -1,9 +1,8 @@
 //! pipeline.yaml, from text to a [`Plan`](crate::Plan).
 //!
-//! The text becomes a tree that knows where each word stands ([`tree`]); profiles and `--set` are laid over it
-//! ([`overlay`]), `${name}` is filled in ([`substitute`]), matrices are multiplied out ([`matrix`]), parameters are
-//! checked by their kinds, and units are joined along `needs` ([`plan`]). Whatever is wrong is a [`ConfigError`] that
-//! points at the line, before anything runs.
+//! The text becomes a tree with positions ([`crate::yaml`]); a profile and `--set` override parts of it ([`overlay`]);
+//! `${name}` is replaced ([`substitute`]); matrices are multiplied out ([`matrix`]); kinds check the parameters, and units
+//! are joined along `needs` (`build`). A mistake is a [`ConfigError`] that points at its line, before anything runs.
 //!
 //! ```yaml
 //! version: 1
@@ -31,22 +30,20 @@
 //!     stages: {train: {matrix: {rank: [1, 2]}}}
 //! ```
 //!
-//! A profile overrides word by word: `params` and `with` key by key, `matrix` axis by axis, `exclude` and everything
-//! else as a whole. `null` removes a key or an axis. Published files of a profile that is not `default` go into a folder of
-//! its name inside the `publish` folder, and its lock file is `repro.PROFILE.lock`. `--set name=value` sets a global parameter, `--set seed=7` the run
-//! seed, `--set stage.key=value` a parameter or an axis of one stage.
+//! A profile overrides `params` and `with` key by key, `matrix` axis by axis, and everything else as a whole. `null`
+//! removes a key or an axis. Published files of a profile that is not `default` go into a folder of its name inside the
+//! `publish` folder, and the profile has a lock file of its own. `--set name=value` sets a global parameter,
+//! `--set seed=7` the run seed, `--set stage.key=value` a parameter or an axis of one stage.
 
-pub mod error;
+mod build;
 pub mod matrix;
 pub mod overlay;
-pub mod plan;
 pub mod substitute;
-pub mod tree;
 
-pub use error::ConfigError;
+pub use crate::yaml::ConfigError;
+use crate::yaml::{self, Node, YamlText};
 use overlay::Overlaid;
 use std::path::{Path, PathBuf};
-use tree::{Node, Source};
 
 use crate::kind::Registry;
 
@@ -67,9 +64,9 @@ impl Config {
         Self::parse(&name, &text, folder)
     }
 
-    /// Parses text; `name` is how messages call it, `folder` is where `.repro` and `repro.lock` will lie.
+    /// Parses text; `name` is how messages call it, `folder` is where the store and the lock file will lie.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Self, ConfigError> {
-        let root = tree::parse(Source::new(name, text))?;
+        let root = yaml::parse(YamlText::new(name, text))?;
         Ok(Self { root, folder: folder.to_path_buf() })
     }
 
@@ -88,9 +85,9 @@ impl Config {
         names
     }
 
-    /// Everything that would run under `profile` with `sets` laid over it: checked, multiplied out, joined.
+    /// Everything that would run under `profile` and `sets`: checked, multiplied out, joined.
     pub fn plan(&self, profile: &str, sets: &[(String, String)], kinds: &Registry) -> Result<crate::Plan, ConfigError> {
         let overlaid = Overlaid::new(&self.root, profile, sets)?;
-        plan::build(overlaid, profile, &self.folder, kinds)
+        build::build(overlaid, profile, &self.folder, kinds)
     }
 }

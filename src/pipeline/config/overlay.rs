@@ -1,10 +1,10 @@
-//! The file, one profile and `--set`, laid over each other: what remains is one declaration per stage.
+//! The file, overridden by one profile and by `--set`: one declaration per stage.
 //!
-//! Every word keeps the place it was written at, so a mistake in a profile or in `--set` is shown there.
+//! Every value keeps the place where it was written, so a mistake in a profile or in `--set` is shown there.
 
-use super::error::ConfigError;
-use super::tree::{self, Data, Node, Source};
 use crate::value::Value;
+use crate::yaml::ConfigError;
+use crate::yaml::{self, Data, Node, YamlText};
 use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, ConfigError>;
@@ -54,7 +54,7 @@ pub struct Overlaid {
 }
 
 impl Overlaid {
-    /// Lays `profile`, then `sets`, over the file.
+    /// The file overridden by `profile`, then by `sets`.
     pub fn new(root: &Node, profile: &str, sets: &[(String, String)]) -> Result<Self> {
         keys(root, TOP, "the pipeline")?;
         let version = root
@@ -68,7 +68,7 @@ impl Overlaid {
         if let Some(seed) = root.get("seed") {
             all.seed = whole(seed, "`seed`")?;
         }
-        lay(&mut all.params, root.get("params"), "`params`")?;
+        override_entries(&mut all.params, root.get("params"), "`params`")?;
         let stages = root.get("stages").ok_or_else(|| ConfigError::at(root, "`stages` is missing: nothing to run"))?;
         for (name, body) in map(stages, "`stages`")? {
             all.stages.push(declare(name, body)?);
@@ -83,7 +83,8 @@ impl Overlaid {
         Ok(all)
     }
 
-    /// Checks every profile's words and lays the chosen one over the file.
+    /// Overrides the file by the chosen profile. The profiles written before it are checked on the way; those after it are
+    /// not.
     fn profile(&mut self, root: &Node, chosen: &str) -> Result<()> {
         let profiles = root.get("profiles");
         let entries = profiles.map(|p| map(p, "`profiles`")).transpose()?.unwrap_or(&[]);
@@ -94,10 +95,10 @@ impl Overlaid {
             if let Some(seed) = body.get("seed") {
                 copy.seed = whole(seed, &format!("{what}: `seed`"))?;
             }
-            lay(&mut copy.params, body.get("params"), &format!("{what}: `params`"))?;
+            override_entries(&mut copy.params, body.get("params"), &format!("{what}: `params`"))?;
             let stages = body.get("stages").map(|s| map(s, &what)).transpose()?.unwrap_or(&[]);
             for (stage, body) in stages {
-                copy.stage(stage, &what)?.lay(body, &format!("{what}, stage `{}`", stage.text()))?;
+                copy.stage(stage, &what)?.override_by(body, &format!("{what}, stage `{}`", stage.text()))?;
             }
             if name.text() == chosen {
                 *self = copy;
@@ -109,7 +110,7 @@ impl Overlaid {
         }
         let mut names: Vec<String> = entries.iter().map(|(k, _)| k.text()).collect();
         names.push("default".into());
-        let here = tree::parse(Source::new("--profile", chosen)).unwrap_or_else(|_| root.clone());
+        let here = yaml::parse(YamlText::new("--profile", chosen)).unwrap_or_else(|_| root.clone());
         Err(ConfigError::at(&here, format!("unknown profile `{chosen}`")).suggest(chosen, &names))
     }
 
@@ -125,7 +126,7 @@ impl Overlaid {
     /// `name=value`, `seed=value` or `stage.key=value`; the value is YAML.
     fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let prefix = format!("{key}=");
-        let source = Source::new("--set", &format!("{prefix}{value}"));
+        let source = YamlText::new("--set", &format!("{prefix}{value}"));
         let place = |data: Data, column: usize, width: usize| Node {
             data,
             source: source.clone(),
@@ -133,7 +134,7 @@ impl Overlaid {
             column,
             width: width.max(1),
         };
-        let parsed = tree::parse(Source::new("--set", value)).map_err(|e| {
+        let parsed = yaml::parse(YamlText::new("--set", value)).map_err(|e| {
             ConfigError::at(&place(Data::Scalar(Value::Null), prefix.len() + 1, value.len()), e.message)
         })?;
         let value = place(parsed.data, prefix.chars().count() + 1, value.chars().count());
@@ -166,10 +167,10 @@ impl Overlaid {
 }
 
 impl Declared {
-    fn lay(&mut self, body: &Node, what: &str) -> Result<()> {
+    fn override_by(&mut self, body: &Node, what: &str) -> Result<()> {
         keys(body, PROFILE_STAGE, what)?;
-        lay(&mut self.with, body.get("with"), &format!("{what}: `with`"))?;
-        lay(&mut self.matrix, body.get("matrix"), &format!("{what}: `matrix`"))?;
+        override_entries(&mut self.with, body.get("with"), &format!("{what}: `with`"))?;
+        override_entries(&mut self.matrix, body.get("matrix"), &format!("{what}: `matrix`"))?;
         for (slot, key) in
             [(&mut self.exclude, "exclude"), (&mut self.resources, "resources"), (&mut self.retries, "retries")]
         {
@@ -209,14 +210,14 @@ fn declare(name: &Node, body: &Node) -> Result<Declared> {
         retries: optional("retries"),
         publish: optional("publish"),
     };
-    lay(&mut declared.with, body.get("with"), &format!("{what}: `with`"))?;
-    lay(&mut declared.matrix, body.get("matrix"), &format!("{what}: `matrix`"))?;
+    override_entries(&mut declared.with, body.get("with"), &format!("{what}: `with`"))?;
+    override_entries(&mut declared.matrix, body.get("matrix"), &format!("{what}: `matrix`"))?;
     Ok(declared)
 }
 
-/// Lays a map over entries, key by key; `null` removes.
-fn lay(entries: &mut Entries, over: Option<&Node>, what: &str) -> Result<()> {
-    for (key, node) in over.map(|n| map(n, what)).transpose()?.unwrap_or(&[]) {
+/// Overrides entries by a map, key by key; `null` removes a key.
+fn override_entries(entries: &mut Entries, by: Option<&Node>, what: &str) -> Result<()> {
+    for (key, node) in by.map(|n| map(n, what)).transpose()?.unwrap_or(&[]) {
         if node.is_null() {
             entries.remove(&key.text());
         } else {
@@ -226,7 +227,7 @@ fn lay(entries: &mut Entries, over: Option<&Node>, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// The entries of a map; nothing counts as an empty one.
+/// The entries of a map; a value that is not written counts as an empty map.
 pub(crate) fn map<'a>(node: &'a Node, what: &str) -> Result<&'a [(Node, Node)]> {
     match &node.data {
         Data::Map(entries) => Ok(entries),

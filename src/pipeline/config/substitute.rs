@@ -3,12 +3,12 @@
 //! A scalar that is nothing but `${name}` becomes the parameter itself, type and all; inside longer text the parameter
 //! is written out. `$${` is a literal `${`. Parameters may refer to other parameters, not in circles.
 
-use super::error::ConfigError;
 use super::overlay::Entries;
-use super::tree::{Data, Node};
 use crate::value::Value;
+use crate::yaml::ConfigError;
+use crate::yaml::{Data, Node};
 
-/// Fills in every `${name}` below `node`. The result keeps the place where `${name}` stands.
+/// Replaces every `${name}` below `node`. The result keeps the position of the `${name}`.
 pub fn fill(node: &Node, params: &Entries) -> Result<Node, ConfigError> {
     fill_in(node, params, &mut Vec::new())
 }

@@ -4,9 +4,9 @@ use super::event::Event;
 use super::executor::{Executor, Job, Reporter};
 use super::schedule::{Phase, Scheduler};
 use crate::error::Result;
-use crate::evaluate::State;
+use crate::freshness::Freshness;
+use crate::freshness::stale::Stale;
 use crate::plan::Resources;
-use crate::stale::Stale;
 use crate::store::index::Entry;
 use crate::store::{Session, owner};
 
@@ -63,9 +63,9 @@ impl Scheduler<'_> {
             let (mut entries, mut claims) = (Vec::new(), Vec::new());
             for &unit in batch {
                 let Some(task) = &tasks[unit] else { continue };
-                let known_ill = !task.ill.is_empty() || forced[unit];
+                let known_damaged = !task.damage.is_empty() || forced[unit];
                 let claim = match index.claims.get(&task.key) {
-                    _ if index.records.contains_key(&task.key) && !known_ill => Claim::Recorded,
+                    _ if index.records.contains_key(&task.key) && !known_damaged => Claim::Recorded,
                     Some(id) if *id != session.owner.id => match owner::alive(&locks, id) {
                         Some(holder) => Claim::Theirs(holder),
                         None => Claim::Ours,
@@ -97,7 +97,7 @@ impl Scheduler<'_> {
 
     fn reasons(&self, unit: usize) -> Vec<Stale> {
         let Some(task) = &self.tasks[unit] else { return Vec::new() };
-        let state = State::Stale { key: task.key, parts: task.parts.clone(), ill: task.ill.clone() };
+        let state = Freshness::Stale { key: task.key, parts: task.parts.clone(), damage: task.damage.clone() };
         self.judge.reasons(unit, &state).0
     }
 

@@ -1,17 +1,17 @@
 //! The committer: makes finished units permanent, many at a time.
 //!
-//! An fsync takes as long for a hundred units as for one. So finished units queue up here while the last batch is being
+//! An fsync takes as long for a hundred units as for one. So finished units wait here while the last batch is being
 //! synced, and the next batch takes all of them. The scheduler goes on meanwhile; units that read the results wait until
-//! they are safe.
+//! the results are permanent.
 
 use super::Message;
-use crate::digest::Digest;
 use crate::error::Result;
-use crate::key::{Key, Sources};
+use crate::freshness::key::{Key, Sources};
 use crate::store::index::Entry;
 use crate::store::objects::Stat;
 use crate::store::record::{Host, Record};
 use crate::store::{Store, Taken};
+use crate::value::digest::Digest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};

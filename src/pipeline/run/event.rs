@@ -1,6 +1,6 @@
 //! What happens during a run, as it happens: the stream a progress display reads.
 
-use crate::stale::Stale;
+use crate::freshness::stale::Stale;
 
 /// One thing that happened. Units are indices into [`crate::Plan::units`].
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Event {
         /// 1 for the first attempt.
         attempt: u32,
     },
-    /// A unit tells how far it is.
+    /// A unit's progress.
     Progress {
         /// The unit.
         unit: usize,
@@ -67,11 +67,11 @@ pub enum Event {
         /// The failed unit.
         by: usize,
     },
-    /// Another process is at work on a unit; we wait for it.
+    /// Another process works on a unit, and this run waits for it.
     Waiting {
         /// The unit.
         unit: usize,
-        /// Whom we wait for: `process 4711`, with the host when it is another.
+        /// The process: `process 4711`, with the host when it is another.
         holder: String,
     },
     /// A rerun with an equal key wrote other bytes.
@@ -88,6 +88,6 @@ pub enum Event {
         /// Where to.
         path: std::path::PathBuf,
     },
-    /// Something worth a line that is no error.
+    /// A note for the user that is no error.
     Note(String),
 }

@@ -6,7 +6,7 @@
 //! **The store is the truth**: whatever an executor reports, a unit is done when its record is in the store.
 
 use crate::error::{Error, Result};
-use crate::key::{Key, KeyParts};
+use crate::freshness::key::{Key, KeyParts};
 use crate::store::Taken;
 use crate::store::record::Provenance;
 use std::path::PathBuf;
@@ -56,10 +56,10 @@ pub enum Outcome {
     },
 }
 
-/// What executors tell the scheduler.
+/// What executors report to the scheduler.
 #[derive(Debug)]
 pub enum Report {
-    /// A unit is so far.
+    /// Reports a unit's progress: the fraction done and a short text.
     Progress {
         /// The unit.
         unit: usize,
@@ -84,7 +84,7 @@ pub enum Report {
 pub struct Reporter(pub(crate) Sender<crate::run::Message>);
 
 impl Reporter {
-    /// Sends a report. Once the run is over nobody listens, and that is fine.
+    /// Sends a report. A report after the end of the run is dropped.
     pub fn report(&self, report: Report) {
         let _ = self.0.send(crate::run::Message::Report(report));
     }
@@ -92,7 +92,7 @@ impl Reporter {
 
 /// Runs units somewhere.
 pub trait Executor {
-    /// What `--on` calls it.
+    /// Its name for users.
     fn name(&self) -> &str;
 
     /// How many units it wants at hand at once, when that is not decided by threads and memory of this machine. A

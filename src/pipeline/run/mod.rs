@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::error::Error;
-use crate::stale::Stale;
+use crate::freshness::stale::Stale;
 use crate::value::Value;
 
 /// What the scheduler waits for.

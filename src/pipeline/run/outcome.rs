@@ -72,7 +72,7 @@ impl Scheduler<'_> {
                 self.engine.store().journal.refresh()?;
                 let key = task.key;
                 match self.engine.store().look_up(&key)? {
-                    Some((record, ill)) if ill.is_empty() => {
+                    Some((record, damage)) if damage.is_empty() => {
                         self.ran.push(unit);
                         let (wall, size) = (record.provenance.wall, record.size());
                         (self.events)(Event::Finished { unit, wall, size });

@@ -1,4 +1,4 @@
-//! The pool of ready units and the machine they share: longest first, within threads, memory and GPUs.
+//! Ready units and the machine they share: the longest unit first, within threads, memory and GPUs.
 //!
 //! Starting the longest known unit first keeps the end of a run from waiting for one late giant. A unit never seen
 //! before counts as longest of all. A unit that does not fit just now lets smaller ones pass, but only so often: then the

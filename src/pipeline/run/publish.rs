@@ -67,7 +67,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     let folder = to.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(wrong)?;
     let mut source = File::open(from).map_err(|e| Error::io("read", from, e))?;
-    let mut file = tempfile::Builder::new().prefix(".repro-").tempfile_in(folder).map_err(wrong)?;
+    let mut file = tempfile::Builder::new().prefix(".copy-").tempfile_in(folder).map_err(wrong)?;
     std::io::copy(&mut source, &mut file).map_err(wrong)?;
     set_mode(file.as_file()).map_err(wrong)?;
     file.persist(to).map_err(|e| wrong(e.error))?;

@@ -21,10 +21,10 @@ use super::pool::{Machine, Pool};
 use super::{Message, RunOptions, Summary};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::evaluate::{Judge, State};
+use crate::freshness::key::{Key, KeyParts};
+use crate::freshness::stale::Stale;
+use crate::freshness::{Freshness, Judge};
 use crate::host;
-use crate::key::{Key, KeyParts};
-use crate::stale::Stale;
 use crate::store::Session;
 use crate::store::record::Record;
 use std::path::PathBuf;
@@ -50,10 +50,10 @@ pub(super) enum Phase {
 }
 
 /// What is known of a unit that is to run.
-pub(super) struct Task {
+pub(super) struct UnitTask {
     pub(super) key: Key,
     pub(super) parts: KeyParts,
-    pub(super) ill: Vec<Stale>,
+    pub(super) damage: Vec<Stale>,
     pub(super) attempt: u32,
     pub(super) waited: bool,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Scheduler<'a> {
     pub(super) dependents: Vec<Vec<usize>>,
     pub(super) forced: Vec<bool>,
     pub(super) phases: Vec<Phase>,
-    pub(super) tasks: Vec<Option<Task>>,
+    pub(super) tasks: Vec<Option<UnitTask>>,
     /// Mean time of each stage's units, from former runs.
     pub(super) means: Vec<Option<f64>>,
     pub(super) pool: Pool,
@@ -136,7 +136,7 @@ impl<'a> Scheduler<'a> {
         self.finish(began)
     }
 
-    /// Sorts the units into done, ready and waiting.
+    /// Divides the units into done, ready and waiting.
     fn first_look(&mut self) -> Result<()> {
         let plan = self.engine.plan();
         let mut fresh = 0;
@@ -170,16 +170,16 @@ impl<'a> Scheduler<'a> {
     pub(super) fn resolve(&mut self, unit: usize) -> Result<bool> {
         let record = |i: usize| if let Phase::Done(record) = &self.phases[i] { Some(record.clone()) } else { None };
         let state = self.judge.judge(self.judge.parts(unit, record), true)?;
-        let (key, parts, ill) = match state {
-            State::Fresh { record, .. } if !self.forced[unit] => {
+        let (key, parts, damage) = match state {
+            Freshness::Fresh { record, .. } if !self.forced[unit] => {
                 self.phases[unit] = Phase::Done(record);
                 return Ok(true);
             }
-            State::Fresh { key, record } => (key, record.parts.clone(), vec![Stale::Forced]),
-            State::Stale { key, parts, ill } => (key, parts, ill),
-            State::Unknown { .. } => return Ok(false),
+            Freshness::Fresh { key, record } => (key, record.parts.clone(), vec![Stale::Forced]),
+            Freshness::Stale { key, parts, damage } => (key, parts, damage),
+            Freshness::Unknown { .. } => return Ok(false),
         };
-        self.tasks[unit] = Some(Task { key, parts, ill, attempt: 1, waited: false });
+        self.tasks[unit] = Some(UnitTask { key, parts, damage, attempt: 1, waited: false });
         self.ready(unit);
         Ok(false)
     }

@@ -1,9 +1,9 @@
-//! What the journal says, sorted for looking things up.
+//! The journal's content, indexed by key, digest, stage and label.
 
 use super::objects::Stat;
 use super::record::{Failure, Record};
-use crate::digest::Digest;
-use crate::key::{Key, Sources};
+use crate::freshness::key::{Key, Sources};
+use crate::value::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub struct Index {
     pub records: HashMap<Key, Arc<Record>>,
     /// Failed units that have not finished since.
     pub failures: HashMap<Key, Failure>,
-    /// Units somebody is, or was, at work on.
+    /// Units that some process works on, or worked on when it died, with the owner's id.
     pub claims: HashMap<Key, String>,
     /// Sets of sources.
     pub sources: HashMap<Digest, Arc<Sources>>,
@@ -85,7 +85,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Takes one entry in.
+    /// Adds one entry.
     pub fn apply(&mut self, entry: Entry) {
         match entry {
             Entry::Format(_) => {}
@@ -127,14 +127,15 @@ impl Index {
         }
     }
 
-    /// Seconds the unit took last time, whatever its key was; else the mean of its stage; else unknown.
+    /// Seconds the unit of that label took last time, whatever its key was. `None` when it never ran; the caller may then
+    /// use [`Index::stage_mean`].
     pub fn expected(&self, stage: &str, label: &str) -> Option<f64> {
         let labels = self.history.get(stage)?;
         let wall = |keys: &Vec<Key>| keys.last().and_then(|k| self.records.get(k)).map(|r| r.provenance.wall);
         labels.get(label).and_then(wall)
     }
 
-    /// The mean time of a stage's units, when any is known.
+    /// The mean time of a stage's units, each with its last time. `None` when none of them ever ran.
     pub fn stage_mean(&self, stage: &str) -> Option<f64> {
         let labels = self.history.get(stage)?;
         let walls: Vec<f64> =

@@ -26,8 +26,8 @@
 //! * **`gc` rewrites the file.** It is replaced by rename; who has the old one open sees another inode and starts over.
 
 use super::index::{Entry, Index};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
+use crate::value::digest::Digest;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
@@ -41,11 +41,11 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    state: Mutex<State>,
+    contents: Mutex<Contents>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Contents {
     /// Open for reading and appending; `None` until the first write.
     writer: Option<File>,
     /// Which file `index` was read from.
@@ -59,14 +59,14 @@ struct State {
 impl Journal {
     /// A journal at `path`, which need not exist. Reads it.
     pub fn open(path: PathBuf) -> Result<Self> {
-        let journal = Self { path, state: Mutex::default() };
+        let journal = Self { path, contents: Mutex::default() };
         journal.refresh()?;
         Ok(journal)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is consistent between any two statements that may panic, so a poisoned lock is usable.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        // The contents are consistent between any two statements that may panic, so a poisoned lock is usable.
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads what others have added.
@@ -82,10 +82,10 @@ impl Journal {
     /// Under the lock: reads what others have added, lets `decide` look at it and say what to add, and adds it. What
     /// `decide` saw is still true when its entries are in the file.
     pub fn update<T>(&self, decide: impl FnOnce(&Index) -> (Vec<Entry>, T)) -> Result<T> {
-        let mut state = self.lock();
-        let state = &mut *state;
-        let file = state.writer(&self.path)?;
-        let answer = state.locked_update(&self.path, &file, decide);
+        let mut contents = self.lock();
+        let contents = &mut *contents;
+        let file = contents.writer(&self.path)?;
+        let answer = contents.locked_update(&self.path, &file, decide);
         // The lock ends with the handle anyway; unlocking here only lets others in sooner.
         let _ = file.unlock();
         answer
@@ -102,11 +102,11 @@ impl Journal {
 
     /// Replaces the whole journal by the entries that `choose` keeps. The caller keeps runs away (see `gc`).
     pub fn rewrite(&self, choose: impl FnOnce(&Index) -> Vec<Entry>) -> Result<()> {
-        let mut state = self.lock();
-        let file = state.writer(&self.path)?;
-        state.read(&self.path)?;
+        let mut contents = self.lock();
+        let file = contents.writer(&self.path)?;
+        contents.read(&self.path)?;
         let mut bytes = encode(&[Entry::Format(FORMAT)]);
-        bytes.extend(encode(&choose(&state.index)));
+        bytes.extend(encode(&choose(&contents.index)));
         let wrong = |e| Error::io("write", &self.path, e);
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(wrong)?;
@@ -114,12 +114,12 @@ impl Journal {
         fresh.as_file().sync_all().map_err(wrong)?;
         fresh.persist(&self.path).map_err(|e| wrong(e.error))?;
         drop(file);
-        state.writer = None;
-        state.read(&self.path)
+        contents.writer = None;
+        contents.read(&self.path)
     }
 }
 
-impl State {
+impl Contents {
     /// The file, open for writing and locked, and certainly the one that `path` names.
     fn writer(&mut self, path: &Path) -> Result<File> {
         let wrong = |e| Error::io("write", path, e);

@@ -1,13 +1,13 @@
-//! `repro.lock`: keys and digests of a plan's results, beside pipeline.yaml, meant to be committed.
+//! The lock file: keys and digests of a plan's results, beside pipeline.yaml, meant to be committed.
 //!
 //! YAML, one block per stage, stages and units sorted by name, one line per unit: two branches that touch different
 //! units merge without a conflict. The bytes depend on the results alone, not on the order, the machine or the number of
 //! threads they were computed with.
 
-use crate::config::tree::{Node, Source, parse};
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::key::{ArtefactDigests, Key};
+use crate::freshness::key::{ArtefactDigests, Key};
+use crate::value::digest::Digest;
+use crate::yaml::{Node, YamlText, parse};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,15 +22,16 @@ pub struct Locked {
     pub artefacts: ArtefactDigests,
 }
 
-/// The content of `repro.lock`.
+/// The content of the lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lockfile {
     /// By stage, then by label.
     pub stages: BTreeMap<String, BTreeMap<String, Locked>>,
 }
 
+/// The first lines; `{}` is the program's name.
 const HEAD: &str = "\
-# Written by `repro run`; commit it. Each line: a unit, its key, the digests of what it wrote.
+# Written by `{} run`; commit it. Each line: a unit, its key, the digests of what it wrote.
 # After a merge conflict keep either side and run again: keys say what is stale.
 version: 1
 ";
@@ -40,9 +41,9 @@ fn quoted(text: &str) -> String {
 }
 
 impl Lockfile {
-    /// The text.
-    pub fn render(&self) -> String {
-        let mut out = HEAD.to_string();
+    /// The text, as the program of that name writes it.
+    pub fn render(&self, program: &str) -> String {
+        let mut out = HEAD.replace("{}", program);
         out.push_str(if self.stages.is_empty() { "stages: {}\n" } else { "stages:\n" });
         for (stage, units) in &self.stages {
             // Writing to a String cannot fail.
@@ -60,7 +61,7 @@ impl Lockfile {
     /// always be written anew.
     pub fn load(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(path).ok()?;
-        let root = parse(Source::new("repro.lock", &text)).ok()?;
+        let root = parse(YamlText::new("the lock file", &text)).ok()?;
         let mut out = Self::default();
         let digest = |node: &Node| node.text().parse::<Digest>().ok();
         for (stage, units) in root.get("stages")?.entries().unwrap_or(&[]) {
@@ -75,14 +76,14 @@ impl Lockfile {
     }
 
     /// Writes the file whole or not at all, and not when it says the same already. Returns whether it wrote.
-    pub fn save(&self, path: &Path) -> Result<bool> {
-        let text = self.render();
+    pub fn save(&self, path: &Path, program: &str) -> Result<bool> {
+        let text = self.render(program);
         if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
             return Ok(false);
         }
         let wrong = |e| Error::io("write", path, e);
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix("repro.lock.").tempfile_in(folder).map_err(wrong)?;
+        let mut file = tempfile::Builder::new().prefix(".lock-").tempfile_in(folder).map_err(wrong)?;
         file.write_all(text.as_bytes()).map_err(wrong)?;
         set_mode(file.as_file()).map_err(wrong)?;
         file.as_file().sync_all().map_err(wrong)?;
@@ -91,7 +92,7 @@ impl Lockfile {
     }
 }
 
-/// Temporary files are private; these are meant to be read by others.
+/// Makes a temporary file readable by others; it is created private.
 pub(crate) fn set_mode(file: &std::fs::File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(std::fs::Permissions::from_mode(0o644))

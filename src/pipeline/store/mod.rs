@@ -1,17 +1,16 @@
-//! The store: `.repro/`, where results live.
+//! The store: the folder that holds results.
 //!
 //! ```text
-//! .repro/
-//!   journal          what is known: records, failures, claims, the stat cache  (journal.rs, index.rs)
-//!   objects/ab/...   artefacts, named by their content, read-only              (objects.rs)
-//!   locks/           one file per run that is alive                            (owner.rs)
-//!   scratch/         what units in flight are writing, a folder per run
-//!   logs/ab/...      what units logged, by key
-//!   runs/...         what runs on a cluster submitted                           (run/slurm)
+//! journal          what is known: records, failures, claims, the stat cache  (journal.rs, index.rs)
+//! objects/ab/...   artefacts, named by their content, read-only              (objects.rs)
+//! locks/           one file per run that is alive                            (owner.rs)
+//! scratch/         what units in flight are writing, a folder per run
+//! logs/ab/...      what units logged, by key
+//! runs/...         what runs on a cluster submitted                           (run/slurm)
 //! ```
 //!
-//! Everything in it can be deleted at the cost of computing it again. Times for scheduling are read off the records;
-//! there is no file of their own for them.
+//! Everything in it can be deleted at the cost of computing it again. The times that the scheduler uses come from the
+//! records.
 
 pub mod index;
 pub mod journal;
@@ -20,9 +19,9 @@ pub mod objects;
 pub mod owner;
 pub mod record;
 
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::key::Key;
+use crate::freshness::key::Key;
+use crate::value::digest::Digest;
 use index::Entry;
 use journal::Journal;
 use objects::{Health, Objects, Stat};
@@ -68,7 +67,7 @@ impl Store {
         self.folder.join("logs").join(&hex[..2]).join(format!("{}.log", &hex[2..]))
     }
 
-    /// Begins a run: a lock of its own, a scratch folder of its own, and the leavings of dead runs swept away.
+    /// Begins a run: creates its lock and its scratch folder, and removes the scratch folders of runs that died.
     pub fn begin(&self) -> Result<Session> {
         self.session(Owner::new(&self.locks())?)
     }
@@ -96,7 +95,7 @@ impl Store {
         self.journal.with(|i| i.seen.get(digest).copied())
     }
 
-    /// Looks at an artefact's object, reading it only when the stat cache cannot vouch for it.
+    /// Looks at an artefact's object, reading it only when the stat cache does not know it as it is now.
     pub fn health(&self, artefact: &Artefact) -> Result<Health> {
         let (known, bad) =
             self.journal.with(|i| (i.seen.get(&artefact.digest).copied(), i.bad.contains(&artefact.digest)));
@@ -107,7 +106,7 @@ impl Store {
         Ok(health)
     }
 
-    /// Notes in the journal what was hashed since the last time. A store that cannot be written forgets it, no more.
+    /// Notes in the journal what was hashed since the last time. A store that cannot be written only loses this note.
     pub fn note_seen(&self) {
         let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         if !seen.is_empty() {
@@ -140,14 +139,14 @@ impl Store {
     /// The record of a key and whether its objects are all there.
     pub fn look_up(&self, key: &Key) -> Result<Option<(std::sync::Arc<Record>, Vec<(String, Health)>)>> {
         let Some(record) = self.journal.with(|i| i.records.get(key).cloned()) else { return Ok(None) };
-        let mut ill = Vec::new();
+        let mut damage = Vec::new();
         for (name, artefact) in &record.artefacts {
             match self.health(artefact)? {
                 Health::Good(_) => {}
-                health => ill.push((name.clone(), health)),
+                health => damage.push((name.clone(), health)),
             }
         }
-        Ok(Some((record, ill)))
+        Ok(Some((record, damage)))
     }
 }
 

@@ -1,18 +1,18 @@
 //! Objects: files named by the digest of their bytes, `objects/ab/cdef...`, read-only and never changed.
 //!
 //! A unit writes into scratch; its files are hashed there and renamed into place, so an object is whole or absent. An
-//! object that is there already is replaced only when nobody can vouch for it: that is how a corrupt one is mended.
+//! object that is there already is replaced unless the stat cache knows it to be good: that is how a corrupt one is mended.
 //!
 //! **The stat cache.** An object that was hashed once and has kept its size, modification time and inode is taken as
-//! good without reading it. Writing to a file changes its time, so this sees every change made through the file system;
-//! decay of the disk itself it does not see, and `verify`, which always reads, does.
+//! good without reading it. Writing to a file changes its time, so the cache sees every change made through the file
+//! system. It does not see decay of the disk itself; `verify` does, because it always reads.
 //!
 //! **Durability.** Objects are made durable in batches before the journal names them: a few by `fsync` one by one, many
 //! by one `syncfs`, which costs the same whatever their number.
 
 use super::record::Artefact;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
+use crate::value::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata, Permissions};

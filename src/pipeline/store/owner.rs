@@ -1,4 +1,4 @@
-//! Who is at work: locks that die with their holder.
+//! Locks that end with their holder: which process works on what.
 //!
 //! Each run creates one file, `locks/<id>`, and holds an OS lock (`flock`) on it until it ends, however it ends: the
 //! kernel releases it even after `kill -9`. Claims in the journal name that id, so a claim is worth exactly as much as
@@ -94,7 +94,7 @@ pub fn alive(folder: &Path, id: &str) -> Option<String> {
     // For writing, since over NFS only such a handle can be locked; a lock of another user can only be read.
     let file = OpenOptions::new().read(true).write(true).open(&path).or_else(|_| File::open(&path)).ok()?;
     if file.try_lock().is_ok() {
-        // Dead: sweep its file away while we hold the lock.
+        // The owner is dead. Its file is removed while we hold the lock.
         let _ = std::fs::remove_file(&path);
         return None;
     }
@@ -110,7 +110,7 @@ pub fn all_alive(folder: &Path) -> Vec<(String, String)> {
     ids.filter_map(|id| alive(folder, &id).map(|name| (id, name))).collect()
 }
 
-/// Keeps runs away while held; an error that names the run when there is one.
+/// Keeps runs away while the result is held. When a run is under way, the error names it.
 pub fn exclusive(folder: &Path) -> Result<File> {
     std::fs::create_dir_all(folder).map_err(|e| Error::io("write", folder, e))?;
     let gate = gate(folder)?;

@@ -1,7 +1,7 @@
-//! What the store remembers of a unit: its record when it finished, its failure when it did not.
+//! What the store keeps of a unit: its record when it finished, its failure when it did not.
 
-use crate::digest::Digest;
-use crate::key::{Key, KeyParts};
+use crate::freshness::key::{Key, KeyParts};
+use crate::value::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,13 +14,14 @@ pub struct Artefact {
     pub size: u64,
 }
 
-/// How a unit was computed. Shown, compared by nobody.
+/// How a unit was computed. It is shown to people and enters no comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Digest of the [`Host`] facts, which the store keeps once.
     pub host: Digest,
-    /// The backend asked for (`auto`, `cpu`, `cuda`).
-    pub backend: String,
+    /// Values of the environment that the program wants to see beside a result (see [`crate::EngineOptions::recorded`]).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// Threads the unit was given.
     pub threads: usize,
     /// Wall time in seconds.

@@ -2,19 +2,12 @@
 
 #[path = "../examples/adapt.rs"]
 mod adapt;
-#[path = "../examples/kernel.rs"]
-mod kernel;
 #[path = "../examples/mdm.rs"]
 mod mdm;
 
 #[test]
 fn adapt_runs() {
     adapt::main().unwrap();
-}
-
-#[test]
-fn kernel_runs() {
-    kernel::main().unwrap();
 }
 
 #[test]

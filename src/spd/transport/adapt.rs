@@ -1,7 +1,7 @@
-//! From a plan to adapted matrices: density weights, the best targets of each row, and their weighted Riemannian means.
+//! From matrices to marginals (density weights), and from a plan to mapped matrices (weighted means of the best targets).
 
 use super::sinkhorn::median;
-use crate::mean::{Mean, Selection, means};
+use crate::manifold::mean::{Mean, Selection, means};
 use crate::{CheckedMeanParams, Error, Metric, Result};
 use ndarray::{Array1, ArrayView2, ArrayView3, Axis};
 

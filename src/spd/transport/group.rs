@@ -3,7 +3,7 @@
 //! Majorisation of sum_cj sqrt(\|\|P_{I_c, j}\|\|_1): solve with cost C + eta G, then set
 //! G_ij = 1/2 (\|\|P_{I_c, j}\|\|_1 + 1e-6)^{-1/2} for i in class c, and again (Yair et al. 2019; Courty et al. 2017).
 
-use super::sinkhorn::{CheckedSinkhornParams, Plan, sinkhorn};
+use super::sinkhorn::{CheckedSinkhornParams, TransportPlan, sinkhorn};
 use crate::{Error, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
@@ -30,7 +30,7 @@ pub fn sinkhorn_group_lasso(
     labels: &[i64],
     group: GroupLasso,
     params: &CheckedSinkhornParams,
-) -> Result<Plan> {
+) -> Result<TransportPlan> {
     let (m, n) = cost.dim();
     if labels.len() != m {
         return Err(Error::Shape { what: "labels", expected: vec![m], got: vec![labels.len()] });
@@ -60,5 +60,5 @@ pub fn sinkhorn_group_lasso(
         result = sinkhorn(penalised.view(), a, b, params)?;
     }
     let iterations = result.iterations;
-    Plan::measure(result.plan, &cost, &a, &b, iterations)
+    TransportPlan::measure(result.plan, &cost, &a, &b, iterations)
 }

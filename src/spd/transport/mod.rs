@@ -1,4 +1,12 @@
 //! Optimal transport between weighted sets: min over plans P >= 0 with P 1 = a and P^T 1 = b of <P, C>, exact or regularised.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `sinkhorn` | entropic plans by plain scaling, and what a plan reports |
+//! | `sinkhorn_log` | the same in the log domain, for any cost and regularisation |
+//! | `group` | entropic plans that keep the classes of the sources together |
+//! | `emd` | exact plans |
+//! | `adapt` | density weights, and the mapped matrices that a plan defines |
 
 mod adapt;
 mod emd;
@@ -9,7 +17,7 @@ mod sinkhorn_log;
 pub use adapt::{DensityWeights, barycentric_map, density_weights, largest_in_row};
 pub use emd::{Emd, emd};
 pub use group::{GroupLasso, sinkhorn_group_lasso};
-pub use sinkhorn::{CheckedSinkhornParams, Plan, SinkhornParams, regularisation_from_median, sinkhorn};
+pub use sinkhorn::{CheckedSinkhornParams, SinkhornParams, TransportPlan, regularisation_from_median, sinkhorn};
 pub use sinkhorn_log::sinkhorn_log;
 
 use crate::{Error, Result, check};

@@ -4,14 +4,14 @@
 //! as soon as u_i is known, u_i K_i is added to the next K^T u. K is read once per iteration instead of twice.
 
 use super::check_problem;
-use crate::lanes::{LANES, V, simd};
+use crate::batch::lanes::{LANES, V, simd};
 use crate::{Error, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// Rows of K handled together.
 const ROWS: usize = 4;
 
-/// How long and how sharp, as written.
+/// Strength of the entropy and when the iteration stops; not yet checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SinkhornParams {
     /// Weight of the entropy: K = exp(-C / regularisation).
@@ -71,7 +71,7 @@ pub(crate) fn median(mut x: Vec<f64>) -> Result<f64> {
 
 /// A transport plan and how well it meets its marginals.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct TransportPlan {
     /// The plan P, (m, n).
     pub plan: Array2<f64>,
     /// <P, C>.
@@ -82,14 +82,14 @@ pub struct Plan {
     pub iterations: usize,
 }
 
-impl Plan {
+impl TransportPlan {
     pub(crate) fn measure(
         plan: Array2<f64>,
         cost: &ArrayView2<'_, f64>,
         a: &ArrayView1<'_, f64>,
         b: &ArrayView1<'_, f64>,
         iterations: usize,
-    ) -> Result<Plan> {
+    ) -> Result<TransportPlan> {
         if plan.iter().any(|v| !v.is_finite()) {
             return Err(Error::Underflow { iteration: iterations });
         }
@@ -98,7 +98,7 @@ impl Plan {
         };
         let marginal_error = error(1, a).max(error(0, b));
         let total = plan.iter().zip(cost).map(|(p, c)| p * c).sum();
-        Ok(Plan { plan, cost: total, marginal_error, iterations })
+        Ok(TransportPlan { plan, cost: total, marginal_error, iterations })
     }
 }
 
@@ -120,7 +120,7 @@ pub fn sinkhorn(
     a: ArrayView1<'_, f64>,
     b: ArrayView1<'_, f64>,
     params: &CheckedSinkhornParams,
-) -> Result<Plan> {
+) -> Result<TransportPlan> {
     check_problem("sinkhorn", &cost, &a, &b)?;
     let params = params.get();
     let mut scaling = Scaling::new(&a, &b);
@@ -138,7 +138,7 @@ pub fn sinkhorn(
             break;
         }
     }
-    Plan::measure(scaling.plan(), &cost, &a, &b, iterations)
+    TransportPlan::measure(scaling.plan(), &cost, &a, &b, iterations)
 }
 
 /// K with its scalings u and v, rows padded with zeros to whole tiles: padded entries stay out of every sum.

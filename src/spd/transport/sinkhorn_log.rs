@@ -6,7 +6,7 @@
 //! of K that underflow carry less than 1e-100 of the mass as long as the scalings stay in that range.
 
 use super::check_problem;
-use super::sinkhorn::{CheckedSinkhornParams, Plan, Scaling};
+use super::sinkhorn::{CheckedSinkhornParams, Scaling, TransportPlan};
 use crate::Result;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ pub fn sinkhorn_log(
     a: ArrayView1<'_, f64>,
     b: ArrayView1<'_, f64>,
     params: &CheckedSinkhornParams,
-) -> Result<Plan> {
+) -> Result<TransportPlan> {
     check_problem("sinkhorn_log", &cost, &a, &b)?;
     let params = params.get();
     let (m, n) = cost.dim();
@@ -58,7 +58,7 @@ pub fn sinkhorn_log(
     }
     absorb(&mut f, &mut g, &scaling);
     let plan = Array2::from_shape_fn((m, n), |(i, j)| (f[i] + g[j] + scaled[[i, j]]).exp());
-    Plan::measure(plan, &cost, &a, &b, iterations)
+    TransportPlan::measure(plan, &cost, &a, &b, iterations)
 }
 
 fn absorb(f: &mut Array1<f64>, g: &mut Array1<f64>, scaling: &Scaling) {

@@ -105,8 +105,7 @@ fn cores() -> Check {
 const ENOUGH: u64 = 2 << 30;
 
 fn memory() -> Check {
-    let info = rustix::system::sysinfo();
-    let total = info.totalram as u64 * u64::from(info.mem_unit.max(1));
+    let total = pipeline::host::memory();
     let state = if total < ENOUGH { State::Note } else { State::Ok };
     check("memory", state, size(total))
 }
@@ -125,7 +124,7 @@ fn place(folder: Option<&Path>) -> Vec<Check> {
         }
         Err(e) => check("project", State::Broken, format!("{e:#}")),
     }];
-    let store = folder.join(".repro");
+    let store = folder.join(project::STORE);
     let at = if store.is_dir() { store } else { folder.to_path_buf() };
     out.push(match tempfile::tempfile_in(&at) {
         Ok(_) => check("store", State::Ok, format!("{} can be written", at.display())),
@@ -162,7 +161,7 @@ fn gpu_selftest() -> anyhow::Result<u8> {
 /// Where data would come from.
 fn data(surroundings: &Surroundings) -> Vec<Check> {
     let env = surroundings.environment();
-    let mut out = vec![match &env.data_dir {
+    let mut out = vec![match env.get(crate::shared::source::DATA_DIR).map(Path::new) {
         Some(dir) if dir.is_dir() => check("data folder", State::Ok, dir.display().to_string()),
         Some(dir) => {
             check("data folder", State::Broken, format!("{} is no folder; see --data-dir, REPRO_DATA", dir.display()))
@@ -172,7 +171,7 @@ fn data(surroundings: &Surroundings) -> Vec<Check> {
     let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(&f.address)).collect();
     let ask = |host: &String| {
         let name = format!("source {host}");
-        match (env.offline, if env.offline { Ok(()) } else { reach(host) }) {
+        match (surroundings.offline, if surroundings.offline { Ok(()) } else { reach(host) }) {
             (true, _) => check(name, State::Note, "not asked (--offline)"),
             (_, Ok(())) => check(name, State::Ok, "answers"),
             (_, Err(e)) => {

@@ -11,7 +11,7 @@ use kraus::{AdamParams, Fit, KrausMap, Problem, Solver, Stack, Start, Stopping};
 use ndarray::{Array1, Array3, Axis};
 use serde_json::json;
 use spd::{
-    DensityWeights, GroupLasso, MeanParams, Metric, Plan, SinkhornParams, barycentric_map, density_weights,
+    DensityWeights, GroupLasso, MeanParams, Metric, SinkhornParams, TransportPlan, barycentric_map, density_weights,
     pairwise_distances, regularisation_from_median, self_distances, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
 };
 use std::path::PathBuf;
@@ -155,7 +155,7 @@ fn transport(
     source: &Array3<f64>,
     target: &Array3<f64>,
     labels: Option<&[i64]>,
-) -> Result<(Plan, &'static str)> {
+) -> Result<(TransportPlan, &'static str)> {
     let cost = pairwise_distances(source.view(), target.view(), Metric::AffineInvariant)?.mapv(|d| d * d);
     let regularisation = match args.regularisation {
         Some(r) => r,

@@ -4,14 +4,13 @@
 //! file's own precision are made exactly symmetric, so that float32 data do not count as asymmetric.
 
 use super::facts::number as readable;
-use super::npy::Npy;
 use super::times;
 use crate::cli::text::count;
 use anyhow::{Context, Result, bail, ensure};
-use datasets::archive::Files;
 use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewMut2, Axis, Ix1, Ix2, IxDyn, Slice};
+use npy::{NpzReader, Reader};
+use std::fs::File;
 use std::ops::Range;
-use std::path::Path;
 
 /// An array to read.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub struct Source {
 
 #[derive(Debug)]
 enum Inner {
-    File(Npy),
+    File(Reader<File>),
     Here(ArrayD<f64>),
 }
 
@@ -40,7 +39,7 @@ impl Source {
         } else if ends(".csv") || ends(".txt") {
             Inner::Here(csv(&path)?.into_dyn())
         } else {
-            Inner::File(Npy::open(Path::new(&path))?)
+            Inner::File(Reader::open(&path, open(&path)?)?)
         };
         Ok(Source { name: name.into(), inner })
     }
@@ -48,19 +47,19 @@ impl Source {
     /// Lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         match &self.inner {
-            Inner::File(npy) => &npy.shape,
+            Inner::File(npy) => npy.shape(),
             Inner::Here(array) => array.shape(),
         }
     }
 
     /// Whether the file holds 4-byte floats.
     pub fn single(&self) -> bool {
-        matches!(&self.inner, Inner::File(npy) if npy.single())
+        matches!(&self.inner, Inner::File(npy) if npy.dtype().is_single())
     }
 
     /// Whether to read it in pieces. What is in memory already is not.
     pub fn large(&self, limit: u64) -> bool {
-        matches!(&self.inner, Inner::File(npy) if npy.bytes() > limit)
+        matches!(&self.inner, Inner::File(npy) if npy.header().bytes() > limit)
     }
 
     /// Items `range` along the first axis.
@@ -77,10 +76,9 @@ impl Source {
 
     /// Everything.
     pub fn all(&mut self) -> Result<ArrayD<f64>> {
-        let first = self.shape().first().copied().unwrap_or(1);
-        match &self.inner {
+        match &mut self.inner {
             Inner::Here(array) => Ok(array.clone()),
-            Inner::File(_) => self.rows(0..first),
+            Inner::File(npy) => Ok(npy.all()?),
         }
     }
 
@@ -193,10 +191,14 @@ fn tidy(m: &mut ArrayViewMut2<'_, f64>, tolerance: f64) {
     }
 }
 
+fn open(path: &str) -> Result<File> {
+    File::open(path).with_context(|| format!("{path} cannot be read"))
+}
+
+/// One array of an .npz.
 fn bundled(path: &str, member: Option<&str>) -> Result<ArrayD<f64>> {
-    let bytes = std::fs::read(path).with_context(|| format!("{path} cannot be read"))?;
-    let mut files = Files::from_zip_bytes(path, bytes)?;
-    let names: Vec<String> = files.names().filter_map(|n| n.strip_suffix(".npy")).map(str::to_owned).collect();
+    let mut archive = NpzReader::open(path, std::io::BufReader::new(open(path)?))?;
+    let names = archive.names();
     let list = names.join(", ");
     let name = match (member, names.as_slice()) {
         (Some(name), all) if all.iter().any(|n| n == name) => name,
@@ -204,7 +206,10 @@ fn bundled(path: &str, member: Option<&str>) -> Result<ArrayD<f64>> {
         (None, [one]) => one.as_str(),
         (None, _) => bail!("{path} holds several arrays ({list}); write {path}:NAME to choose one"),
     };
-    Ok(datasets::npy::read(&format!("{path}:{name}"), &files.read(&format!("{name}.npy"))?)?)
+    match archive.array(name)? {
+        npy::Array::Numbers { values, .. } => Ok(values),
+        npy::Array::Text { .. } => bail!("{path}:{name} holds text; numbers are needed"),
+    }
 }
 
 /// Numbers separated by commas, semicolons or blanks. A first line of words is a header; empty fields and `nan` are NaN.

@@ -5,8 +5,8 @@ use super::arrays::Source;
 use super::facts::{Facts, number};
 use super::{output, times};
 use anyhow::{Result, bail, ensure};
+use multiview::{chi2_additive_kernel, chi2_kernel, rbf_kernel};
 use serde_json::json;
-use spd::{chi2_additive_kernel, chi2_kernel, rbf_kernel};
 use std::path::PathBuf;
 use std::time::Instant;
 

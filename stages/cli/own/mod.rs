@@ -7,7 +7,7 @@
 //! | `adapt`, `mdm` | move SPD matrices from one domain to another; classify them |
 //! | `covariances`, `kernel` | get such matrices from recordings or features |
 //!
-//! Shared: `arrays` and `npy` read, `output` writes whole files or none, `facts` prints what was found. Bad input ends with one
+//! Shared: `arrays` reads, `output` writes whole files or none, `facts` prints what was found. Bad input ends with one
 //! sentence and exit code 2 before anything is written.
 
 pub mod adapt;
@@ -22,11 +22,11 @@ mod fit_solve;
 pub mod inspect;
 pub mod kernel;
 pub mod mdm;
-mod npy;
 pub mod output;
 pub mod predict;
 
 use anyhow::Context;
+pub use npy::shape_text as times;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -38,11 +38,6 @@ pub fn enter(dir: Option<&Path>) -> anyhow::Result<()> {
     }
 }
 
-/// `1000 x 20 x 20`.
-pub fn times(shape: &[usize]) -> String {
-    if shape.is_empty() { "()".into() } else { shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ") }
-}
-
 /// How much memory there is: files above a quarter of it are read in pieces where that is possible, and refused otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory(u64);
@@ -50,9 +45,7 @@ pub struct Memory(u64);
 impl Memory {
     /// The user's figure in GiB, else the machine's.
     pub fn of(gib: Option<f64>) -> Memory {
-        let info = rustix::system::sysinfo();
-        let total = info.totalram as u64 * u64::from(info.mem_unit.max(1));
-        Memory(gib.map_or(total, |g| (g * (1u64 << 30) as f64) as u64))
+        Memory(gib.map_or_else(pipeline::host::memory, |g| (g * (1u64 << 30) as f64) as u64))
     }
 
     /// A quarter.

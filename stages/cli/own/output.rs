@@ -5,11 +5,10 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use ndarray::{Array, ArrayD, ArrayView2, Dimension};
+use npy::{Dtype, Header, NpzWriter};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
 
 /// Refuses a target that could not be written.
 pub fn check(path: &Path) -> Result<()> {
@@ -22,7 +21,7 @@ pub fn check_ends(path: &Path, ends: &[&str]) -> Result<()> {
     let end = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if !ends.contains(&end.as_str()) {
         let list = ends.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(" or ");
-        bail!("{} does not end in {list}; name the output so", path.display());
+        bail!("{} does not end in {list}; give the output such a name", path.display());
     }
     check(path)
 }
@@ -55,60 +54,24 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut std::fs::File>) 
     {
         let mut out = BufWriter::new(file.as_file_mut());
         // Only what the file system says is about this file; a bad sample met on the way speaks for itself.
-        let ours = |e: &anyhow::Error| e.is::<std::io::Error>() || e.is::<zip::result::ZipError>();
-        fill(&mut out).map_err(|e| if ours(&e) { e.context(failed()) } else { e })?;
+        fill(&mut out).map_err(|e| if e.is::<std::io::Error>() { e.context(failed()) } else { e })?;
         out.flush().with_context(failed)?;
     }
     file.as_file().sync_all().with_context(failed)?;
     file.persist(path).map(drop).map_err(|e| e.error).with_context(failed)
 }
 
-/// The bytes before the items of a C-ordered little-endian array.
-pub fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
-    let shape = match shape {
-        [n] => format!("({n},)"),
-        _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
-    };
-    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    // The mark, the version and the length take 10 bytes; the items start at a multiple of 64.
-    while (10 + text.len() + 1) % 64 != 0 {
-        text.push(' ');
-    }
-    text.push('\n');
-    let mut out = b"\x93NUMPY\x01\x00".to_vec();
-    out.extend((text.len() as u16).to_le_bytes());
-    out.extend(text.as_bytes());
-    out
-}
-
-/// Writes items as 4- or 8-byte floats.
-pub fn items<'a>(out: &mut impl Write, single: bool, values: impl IntoIterator<Item = &'a f64>) -> std::io::Result<()> {
-    values.into_iter().try_for_each(|v| match single {
-        true => out.write_all(&(*v as f32).to_le_bytes()),
-        false => out.write_all(&v.to_le_bytes()),
-    })
-}
-
-/// The type string of floats.
-pub fn floats(single: bool) -> &'static str {
-    if single { "<f4" } else { "<f8" }
-}
-
 /// Writes one array as .npy.
 pub fn npy<D: Dimension>(path: &Path, array: &Array<f64, D>, single: bool) -> Result<()> {
     write(path, |out| {
-        out.write_all(&header(floats(single), array.shape()))?;
-        Ok(items(out, single, array)?)
+        out.write_all(&Header::new(Dtype::float(single), array.shape()).to_bytes())?;
+        Ok(npy::write_floats(out, single, array)?)
     })
 }
 
 /// Writes labels as 64-bit integers.
 pub fn labels(path: &Path, labels: &[i64]) -> Result<()> {
-    write(path, |out| {
-        out.write_all(&header("<i8", &[labels.len()]))?;
-        labels.iter().try_for_each(|l| out.write_all(&l.to_le_bytes()))?;
-        Ok(())
-    })
+    write(path, |out| Ok(npy::write(out, &ndarray::aview1(labels))?))
 }
 
 /// Writes a matrix as .csv or .npy, by its name.
@@ -136,26 +99,15 @@ pub enum Member {
 /// Writes an .npz with fixed bytes: the same arrays give the same file.
 pub fn npz(path: &Path, members: &[(&str, Member)]) -> Result<()> {
     write(path, |out| {
-        let mut zip = ZipWriter::new(out);
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .last_modified_time(DateTime::default())
-            .unix_permissions(0o644);
+        let mut npz = NpzWriter::new(out);
         for (name, member) in members {
-            let large = matches!(member, Member::Floats(a) if a.len() >= 1 << 28);
-            zip.start_file(format!("{name}.npy"), options.large_file(large))?;
-            match member {
-                Member::Floats(a) => {
-                    zip.write_all(&header("<f8", a.shape()))?;
-                    items(&mut zip, false, a)?;
-                }
-                Member::Labels(l) => {
-                    zip.write_all(&header("<i8", &[l.len()]))?;
-                    l.iter().try_for_each(|v| zip.write_all(&v.to_le_bytes()))?;
-                }
-            }
+            let member = match member {
+                Member::Floats(array) => npy::Member::Floats { array: array.view(), single: false },
+                Member::Labels(labels) => npy::Member::Integers(labels),
+            };
+            npz.add(name, &member)?;
         }
-        zip.finish()?;
+        npz.finish()?;
         Ok(())
     })
 }

@@ -7,6 +7,7 @@ use super::{output, times};
 use anyhow::{Result, anyhow, ensure};
 use kraus::Stack;
 use ndarray::{Array3, ArrayView3, Axis};
+use npy::{Dtype, Header};
 use rayon::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -52,10 +53,10 @@ pub fn run(args: &Args) -> Result<u8> {
     );
     let (step, single) = (piece(x.shape()), x.single());
     output::write(&args.output, |out| {
-        out.write_all(&output::header(output::floats(single), &[l, model.q(), model.q()]))?;
+        out.write_all(&Header::new(Dtype::float(single), &[l, model.q(), model.q()]).to_bytes())?;
         for from in (0..l).step_by(step) {
             let block = x.matrices(from..(from + step).min(l))?;
-            output::items(out, single, &apply(&model, block.view())?)?;
+            npy::write_floats(out, single, &apply(&model, block.view())?)?;
         }
         Ok(())
     })?;

@@ -51,9 +51,9 @@ fn targets(plan: &Plan, ids: &[String]) -> anyhow::Result<Vec<String>> {
     if all.is_empty() {
         anyhow::bail!("no stage of pipeline.yaml has `publish`, so there are no figures");
     }
-    let chosen = |name: &str| ids.is_empty() || ids.iter().any(|id| pipeline::target::glob(id, name));
+    let chosen = |name: &str| ids.is_empty() || ids.iter().any(|id| pipeline::plan::target::glob(id, name));
     for id in ids {
-        if !all.iter().any(|name| pipeline::target::glob(id, name)) {
+        if !all.iter().any(|name| pipeline::plan::target::glob(id, name)) {
             anyhow::bail!("no figure `{id}`; there are: {}", all.join(", "));
         }
     }

@@ -160,7 +160,8 @@ fn provenance(engine: &Engine, status: &[pipeline::StageStatus]) -> Result<Vec<(
     if let Some(peak) = records().map(|p| p.peak_memory).max() {
         lines.push(("Peak memory of the process".into(), format!("{} MiB", peak >> 20)));
     }
-    let mut backends: Vec<&str> = records().map(|p| p.backend.as_str()).collect();
+    let mut backends: Vec<&str> =
+        records().filter_map(|p| Some(p.settings.get(crate::shared::device::BACKEND)?.as_str())).collect();
     backends.sort_unstable();
     backends.dedup();
     lines.push(("Backend asked for".into(), backends.join(", ")));

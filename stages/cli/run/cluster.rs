@@ -44,7 +44,7 @@ fn program() -> String {
 }
 
 fn store(dir: Option<&Path>) -> anyhow::Result<PathBuf> {
-    Ok(project::find(dir)?.join(".repro"))
+    Ok(project::find(dir)?.join(project::STORE))
 }
 
 /// The run named, or the last one.
@@ -101,8 +101,10 @@ pub fn start(
 }
 
 fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instant) -> anyhow::Result<u8> {
-    let program = std::env::current_exe()?;
-    run::execute_with(engine, options, begun, |options, events| slurm::drive(engine, folder, program, options, events))
+    let (program, project) = (std::env::current_exe()?, &engine.plan().folder);
+    let worker = [&program.to_string_lossy(), "-C", &project.to_string_lossy(), "exec-chunk"];
+    let worker = worker.map(str::to_string).to_vec();
+    run::execute_with(engine, options, begun, |options, events| slurm::drive(engine, folder, worker, options, events))
 }
 
 /// Starts `repro attach` in the background; it writes its messages to a file.

@@ -72,6 +72,11 @@ fn reasons(unit: &Why) -> String {
     out
 }
 
+/// The backend that a result was asked for with.
+fn backend(p: &pipeline::Provenance) -> &str {
+    p.settings.get(crate::shared::device::BACKEND).map_or("unknown", String::as_str)
+}
+
 fn single(unit: &Why) -> String {
     if !unit.fresh {
         return format!("{} must run:\n{}", unit.id, reasons(unit));
@@ -79,7 +84,7 @@ fn single(unit: &Why) -> String {
     let mut out = format!("{} is fresh\n", unit.id);
     if let Some(p) = &unit.provenance {
         let wall = duration(Duration::from_secs_f64(p.wall.max(0.0)));
-        out += &format!("  computed in {wall} on {}, backend {}\n", count(p.threads, "thread"), p.backend);
+        out += &format!("  computed in {wall} on {}, backend {}\n", count(p.threads, "thread"), backend(p));
     }
     if let Some(h) = &unit.host {
         out += &format!("  by repro {} ({}) on {}, {}\n", h.program, h.rustc, h.system, h.cpu);

@@ -11,8 +11,9 @@ use ndarray::{Array1, Array3, Axis};
 use pipeline::{Context, Stage, StageResult};
 use serde::{Deserialize, Serialize};
 use spd::{
-    DensityWeights, Error, GroupLasso, MeanParams, Metric, Plan, SinkhornParams, barycentric_map, density_weights,
-    pairwise_distances, regularisation_from_median, self_distances, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
+    DensityWeights, Error, GroupLasso, MeanParams, Metric, SinkhornParams, TransportPlan, barycentric_map,
+    density_weights, pairwise_distances, regularisation_from_median, self_distances, sinkhorn, sinkhorn_group_lasso,
+    sinkhorn_log,
 };
 
 /// The kind.
@@ -68,7 +69,7 @@ impl Stage for Transport {
         let regularisation = regularisation_from_median(cost.view())?;
         let sinkhorn_params = SinkhornParams { regularisation, iterations: p.iterations, tolerance: 0.0 }.check()?;
         let uniform = |n: usize| Array1::from_elem(n, 1.0 / n as f64);
-        let (plan, domain): (Plan, _) = match p.variant {
+        let (plan, domain): (TransportPlan, _) = match p.variant {
             Variant::Unsupervised => {
                 let (a, b) = (uniform(cost.nrows()), uniform(cost.ncols()));
                 match sinkhorn(cost.view(), a.view(), b.view(), &sinkhorn_params) {

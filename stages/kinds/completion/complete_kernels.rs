@@ -157,7 +157,7 @@ impl Stage for CompleteKernels {
         let about = p.about(&mask)?;
         let mut rows = Vec::new();
         let norm = |a: ArrayView2<'_, f64>| a.iter().map(|v| v * v).sum::<f64>().sqrt();
-        for ((name, truth), done) in spd::VIEWS.iter().zip(kernels.outer_iter()).zip(&completed) {
+        for ((name, truth), done) in multiview::VIEWS.iter().zip(kernels.outer_iter()).zip(&completed) {
             let error = norm((done - &truth).view());
             let mut line = about.clone();
             line.extend(row(&serde_json::json!({
@@ -174,10 +174,7 @@ impl Stage for CompleteKernels {
 }
 
 /// The array of that name, of the one input that has it.
-fn one<T: ndarray_npy::ReadableElement, D: ndarray::Dimension>(
-    ctx: &Context,
-    name: &str,
-) -> Result<ndarray::Array<T, D>> {
+fn one<T: npy::ReadableElement, D: ndarray::Dimension>(ctx: &Context, name: &str) -> Result<ndarray::Array<T, D>> {
     read_npy(input_with(ctx, name)?.path(name)?)
 }
 
@@ -185,11 +182,11 @@ fn one<T: ndarray_npy::ReadableElement, D: ndarray::Dimension>(
 fn order(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) -> Result<Vec<usize>> {
     Ok(match p.order {
         Order::ByClass => {
-            spd::order_by_class(&one::<i64, ndarray::Ix1>(ctx, "labels.npy").map(|l: Array1<i64>| l.to_vec())?)
+            multiview::order_by_class(&one::<i64, ndarray::Ix1>(ctx, "labels.npy").map(|l: Array1<i64>| l.to_vec())?)
         }
         // One shuffle per mask, the same for every model.
-        Order::Shuffled => spd::order_shuffled(mask.nrows(), p.mask),
-        Order::Seriated => spd::order_seriated(&kernels.outer_iter().collect::<Vec<_>>(), mask.view())?,
+        Order::Shuffled => multiview::order_shuffled(mask.nrows(), p.mask),
+        Order::Seriated => multiview::order_seriated(&kernels.outer_iter().collect::<Vec<_>>(), mask.view())?,
     })
 }
 
@@ -203,7 +200,7 @@ fn ptr(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) ->
     let mut completed = Vec::new();
     for (v, (kernel, seen)) in kernels.outer_iter().zip(mask.columns()).enumerate() {
         ensure!(!ctx.cancelled(), "cancelled");
-        ctx.progress(v as f64 / mask.ncols() as f64, spd::VIEWS[v]);
+        ctx.progress(v as f64 / mask.ncols() as f64, multiview::VIEWS[v]);
         let sorted = kernel.select(Axis(0), &order).select(Axis(1), &order);
         let both = |(i, j): (usize, usize)| if seen[order[i]] && seen[order[j]] { 1.0 } else { 0.0 };
         let partial = Partial::new(sorted.view(), Array2::from_shape_fn((n, n), both).view())?;
@@ -221,7 +218,7 @@ fn cvkt(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) -
     let mut completed = Vec::new();
     for v in 0..views.len() {
         ensure!(!ctx.cancelled(), "cancelled");
-        ctx.progress(v as f64 / views.len() as f64, spd::VIEWS[v]);
+        ctx.progress(v as f64 / views.len() as f64, multiview::VIEWS[v]);
         completed.push(method.complete(&views, &seen, v)?.completed);
     }
     Ok(completed)

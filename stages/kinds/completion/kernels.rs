@@ -2,10 +2,10 @@
 
 use crate::shared::files::{input_with, read_npy, write_json, write_npy};
 use crate::shared::source::SOURCE;
+use multiview::{KernelPreset, VIEWS, multiple_features_kernels};
 use ndarray::{Array2, Axis, stack};
 use pipeline::{Context, Stage, StageResult};
 use serde::{Deserialize, Serialize};
-use spd::{KernelPreset, VIEWS, multiple_features_kernels};
 
 /// The kind.
 pub struct Kernels;

@@ -38,8 +38,8 @@ impl Stage for Mask {
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let labels: Array1<i64> = read_npy(input_with(ctx, "labels.npy")?.path("labels.npy")?)?;
-        let (samples, views) = (labels.len(), spd::VIEWS.len());
-        let most = spd::largest_level(samples, views);
+        let (samples, views) = (labels.len(), multiview::VIEWS.len());
+        let most = multiview::largest_level(samples, views);
         let level = p.level / 100.0;
         if level > most {
             ctx.log(&format!(
@@ -48,7 +48,7 @@ impl Stage for Mask {
                 100.0 * most
             ));
         }
-        write_npy(&ctx.output("mask.npy")?, &spd::random_mask(samples, views, level.min(most), p.mask)?)?;
+        write_npy(&ctx.output("mask.npy")?, &multiview::random_mask(samples, views, level.min(most), p.mask)?)?;
         Ok(())
     }
 }

@@ -11,12 +11,12 @@ const SOURCES: [&str; 5] = ["standin.h", "device.h", "driver.cpp", "fibers.cpp",
 /// The crate's folder, whether this file is part of its tests or of the program's.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    if here.join("cuda/kernels.cu").exists() { here.into() } else { here.join("src/kraus") }
+    if here.join("backend/cuda").exists() { here.into() } else { here.join("src/kraus") }
 }
 
 /// kernels.cu, or the file that the script of planted bugs names.
 fn kernels() -> PathBuf {
-    std::env::var_os("STANDIN_KERNELS").map_or_else(|| root().join("cuda/kernels.cu"), PathBuf::from)
+    std::env::var_os("STANDIN_KERNELS").map_or_else(|| root().join("backend/cuda/kernels/kernels.cu"), PathBuf::from)
 }
 
 fn compile(folder: &Path, args: &[&str]) {
@@ -61,7 +61,7 @@ fn build() -> PathBuf {
             compile(at, &[&flags[..], &[source.join(file).to_str().unwrap()]].concat());
         }
     });
-    let ptx = std::fs::read_to_string(root().join("cuda/kernels.ptx")).unwrap();
+    let ptx = std::fs::read_to_string(root().join("backend/cuda/kernels/kernels.ptx")).unwrap();
     let names = ptx.lines().filter_map(|l| l.split_once(".entry ")?.1.split('(').next());
     let twins: String = names.map(|name| format!("    TWIN({name})\n")).collect();
     let all = format!("  static const std::vector<Twin> all = {{\n{twins}  }};\n  return all;\n");

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 KRAUS = pathlib.Path(__file__).resolve().parents[2]
+CUDA = KRAUS / "backend" / "cuda"
 ROOT = KRAUS.parents[1]
 BUILD = ["cargo", "test", "--release", "--workspace", "--test", "cuda", "--no-run"]
 # Filters of tests, in the order in which they are asked.
@@ -143,11 +144,11 @@ def main(which):
         survivors += how is None
         print(f"| {where} | {what} | {how or '**survives**'} |", flush=True)
 
-    source = (KRAUS / "cuda" / "kernels.cu").read_text()
+    source = (CUDA / "kernels" / "kernels.cu").read_text()
     for what, old, new in CU:
         planted(source, old, new, what)
     for name, what, old, new in RUST:
-        planted((KRAUS / "cuda" / name).read_text(), old, new, what)
+        planted((CUDA / name).read_text(), old, new, what)
     if which in ("cu", "all"):
         program = binary()
         with tempfile.TemporaryDirectory() as scratch:
@@ -157,7 +158,7 @@ def main(which):
                 row("kernels.cu", what, caught(program, {"STANDIN_KERNELS": str(copy)}))
     if which in ("rust", "all"):
         for name, what, old, new in RUST:
-            path = KRAUS / "cuda" / name
+            path = CUDA / name
             text = path.read_text()
             try:
                 path.write_text(planted(text, old, new, what))

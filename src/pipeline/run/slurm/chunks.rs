@@ -5,7 +5,7 @@
 //! in chunks of the target duration, little work is spread over a few tasks, and very little stays together. The guess
 //! for a unit nobody has timed is [`UNKNOWN`]; a task that finds it wrong stops early and hands the rest back.
 
-use super::options::SlurmOptions;
+use crate::plan::SlurmOptions;
 use std::ops::Range;
 
 /// Seconds a unit is thought to take when neither it nor its stage was timed.

@@ -1,11 +1,11 @@
-//! The three commands of Slurm that are used: `sbatch`, `squeue`, `scancel`. No `sacct`: many sites have none.
+//! The three commands of Slurm that are used: `sbatch`, `squeue`, `scancel`. `sacct` is not used: many sites have none.
 //!
-//! Everything that comes from names or parameters is either an argument of its own (no shell sees it) or quoted.
+//! Text that comes from names or parameters is either an argument of its own, which no shell reads, or quoted.
 
 use super::folder::{ArrayFile, RunFolder};
-use super::options::SlurmOptions;
 use crate::error::{Error, Result};
 use crate::plan::Resources;
+use crate::plan::SlurmOptions;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,19 +54,17 @@ pub(super) enum Submitted {
 }
 
 /// The job script of an array. One task works on one chunk.
-pub(super) fn script(program: &Path, project: &Path, run: &RunFolder, array: &ArrayFile, setup: &[String]) -> String {
-    let word = |p: &Path| quote(&p.to_string_lossy());
-    let mut out =
-        String::from("#!/bin/bash\n# Written by repro: each task of this array works on one chunk of units.\n");
+pub(super) fn script(worker: &[String], run: &RunFolder, array: &ArrayFile, setup: &[String]) -> String {
+    let mut out = String::from("#!/bin/bash\n# Each task of this array works on one chunk of units.\n");
     out += "export RAYON_NUM_THREADS=\"${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-1}}\"\n";
     for line in setup {
         out += line;
         out.push('\n');
     }
     out += &format!("chunk=$(({} + SLURM_ARRAY_TASK_ID))\n", array.first);
-    let (program, project, id) = (word(program), word(project), quote(&run.id));
-    out += &format!("{program} -C {project} exec-chunk {id} \"$chunk\"\ncode=$?\n");
-    let chunks = word(&run.path().join("chunks"));
+    let words: Vec<String> = worker.iter().map(|word| quote(word)).collect();
+    out += &format!("{} {} \"$chunk\"\ncode=$?\n", words.join(" "), quote(&run.id));
+    let chunks = quote(&run.path().join("chunks").to_string_lossy());
     out += &format!("if [ $code -ne 0 ]; then echo $code >{chunks}/\"$chunk\".exit; fi\nexit $code\n");
     out
 }

@@ -1,23 +1,25 @@
-//! What a run on a cluster leaves on the shared file system: `.repro/runs/RUN/`.
+//! The files of a run on a cluster, in `runs/RUN/` of the store, on the shared file system.
 //!
 //! ```text
-//! run.json        what was asked for, by which program, on which pipeline
-//! driver          locked by the process that drives the run, as long as it lives
-//! chunks/7.json   the units of chunk 7
-//! chunks/7.said   what the tasks that worked on it said, a line each
-//! chunks/7.exit   the exit code of its last task, when that was not 0
-//! arrays/2.json   one submission: its job name, its chunks     arrays/2.sh: its script
-//! logs/           what tasks printed
-//! cancel          somebody wants the run to end                 ended: it has
+//! run.json           what was asked for, by which program, on which pipeline
+//! driver             locked by the process that drives the run, as long as it lives
+//! chunks/7.json      the units of chunk 7
+//! chunks/7.messages  messages of the tasks that worked on it, one a line
+//! chunks/7.exit      the exit code of its last task, when that was not 0
+//! arrays/2.json      one submission: its job name, its chunks; arrays/2.sh is its script
+//! logs/              what tasks printed
+//! cancel             somebody asked that the run end
+//! ended              the run is over, with the driver's exit code
 //! ```
 //!
-//! Driver and tasks talk through these files only. They decide nothing: a unit is done when its record is in the store.
+//! Driver and tasks exchange messages through these files only. The files decide nothing: a unit is done when its record
+//! is in the store.
 
-use crate::context::Environment;
-use crate::digest::Digest;
 use crate::error::{Error, Result};
-use crate::key::{Key, KeyParts};
-use crate::run::slurm::options::SlurmOptions;
+use crate::freshness::key::{Key, KeyParts};
+use crate::kind::context::Environment;
+use crate::plan::SlurmOptions;
+use crate::value::digest::Digest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -70,7 +72,7 @@ pub(super) struct ChunkUnit {
     pub key: Key,
     pub parts: KeyParts,
     pub attempt: u32,
-    /// Whether to run it although it has a record (forced, or its objects are ill).
+    /// Whether to run it although it has a record (forced, or its objects are damaged).
     pub again: bool,
 }
 
@@ -83,10 +85,10 @@ pub(super) struct ArrayFile {
     pub count: usize,
 }
 
-/// What a task says.
+/// A message of a task to the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Said {
+pub(super) enum TaskMessage {
     /// A task begins, on this node.
     Begin { node: String },
     /// A unit starts.
@@ -270,9 +272,9 @@ impl RunFolder {
         })
     }
 
-    /// What was said about a chunk since `offset`, which moves on. Whole lines only.
-    pub(super) fn said(&self, chunk: usize, offset: &mut u64) -> Vec<Said> {
-        let Ok(mut file) = File::open(self.path.join(format!("chunks/{chunk}.said"))) else { return Vec::new() };
+    /// The messages about a chunk since `offset`, which moves on. Whole lines only.
+    pub(super) fn messages(&self, chunk: usize, offset: &mut u64) -> Vec<TaskMessage> {
+        let Ok(mut file) = File::open(self.path.join(format!("chunks/{chunk}.messages"))) else { return Vec::new() };
         let mut bytes = Vec::new();
         if file.seek(SeekFrom::Start(*offset)).and_then(|_| file.read_to_end(&mut bytes)).is_err() {
             return Vec::new();
@@ -282,9 +284,9 @@ impl RunFolder {
         bytes[..whole].split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }
 
-    /// Where a task speaks.
-    pub(super) fn speak(&self, chunk: usize) -> Result<File> {
-        let path = self.path.join(format!("chunks/{chunk}.said"));
+    /// The file to which a task appends its messages.
+    pub(super) fn open_messages(&self, chunk: usize) -> Result<File> {
+        let path = self.path.join(format!("chunks/{chunk}.messages"));
         OpenOptions::new().create(true).append(true).open(&path).map_err(|e| Error::io("write", &path, e))
     }
 }

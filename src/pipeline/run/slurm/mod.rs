@@ -20,7 +20,6 @@
 mod chunks;
 pub mod commands;
 pub mod folder;
-pub mod options;
 mod submit;
 mod watch;
 pub mod worker;
@@ -30,12 +29,11 @@ use super::executor::{Executor, Job, Outcome, Report, Reporter};
 use super::{RunOptions, Summary};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::key::Key;
+use crate::freshness::key::Key;
+use crate::plan::SlurmOptions;
 use commands::TaskState;
-use folder::{ChunkFile, ChunkUnit, RunFolder, Said};
-use options::SlurmOptions;
+use folder::{ChunkFile, ChunkUnit, RunFolder, TaskMessage};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -44,7 +42,7 @@ use std::time::{Duration, Instant};
 const QUEUE: usize = 1_000_000;
 
 /// A unit that waits to be submitted.
-struct Waiting {
+struct Queued {
     job: Job,
     /// Not before this: failed units pause.
     due: Instant,
@@ -56,11 +54,17 @@ struct Sent {
     /// The scheduler's job, when the scheduler of this process waits for it.
     job: Option<Job>,
     done: bool,
-    /// A task says that its record is in the store; this machine may see it later.
-    told: bool,
+    /// A task reported that its record is in the store; this machine may see it later.
+    reported: bool,
 }
 
-/// A submitted chunk that is not settled.
+impl Sent {
+    fn new(unit: ChunkUnit, job: Option<Job>) -> Self {
+        Self { unit, job, done: false, reported: false }
+    }
+}
+
+/// A submitted chunk whose units are not all accounted for.
 struct Chunk {
     array: String,
     task: usize,
@@ -69,7 +73,7 @@ struct Chunk {
     /// Where its last task ran.
     node: Option<String>,
     running: Option<Key>,
-    /// The task said that it ended as it should, and this driver read it then.
+    /// When this driver read the task's message that it ended as it should.
     ended: Option<Instant>,
     /// Slurm says that the task is over, or does not know it, since then.
     over: Option<(Instant, TaskState)>,
@@ -77,15 +81,24 @@ struct Chunk {
     inherited: bool,
 }
 
+impl Chunk {
+    /// Task number `task` of the array named `array`. `inherited` says that an earlier driver submitted it.
+    fn new(array: &str, task: usize, units: Vec<Sent>, inherited: bool) -> Self {
+        let array = array.to_string();
+        Self { array, task, units, offset: 0, node: None, running: None, ended: None, over: None, inherited }
+    }
+}
+
 /// Runs units on a cluster.
 pub struct Slurm<'a> {
     engine: &'a Engine,
     run: RunFolder,
-    program: PathBuf,
+    /// The words of the command that starts a worker; the run's id and the number of a chunk follow.
+    worker: Vec<String>,
     options: SlurmOptions,
     cancel: Arc<AtomicBool>,
     stopped: bool,
-    waiting: Vec<Waiting>,
+    waiting: Vec<Queued>,
     chunks: BTreeMap<usize, Chunk>,
     /// Which unsettled chunk a unit is in.
     places: HashMap<Key, usize>,
@@ -98,7 +111,7 @@ pub struct Slurm<'a> {
     /// Nodes on which tasks end without a word.
     avoid: BTreeSet<String>,
     silent: u32,
-    /// Sentences already said, so that none is said a thousand times.
+    /// Notes already given, so that none is given twice.
     noted: HashSet<String>,
     submitted: (usize, usize),
     refusals: u32,
@@ -109,14 +122,14 @@ pub struct Slurm<'a> {
 }
 
 impl<'a> Slurm<'a> {
-    /// An executor for the run in `run`, whose tasks start `program`. Takes over what an earlier driver of this run
+    /// An executor for the run in `run`, whose tasks start `worker` followed by the run's id and a chunk. Takes over what an earlier driver of this run
     /// submitted. `cancel` is the scheduler's flag.
-    pub fn new(engine: &'a Engine, run: RunFolder, program: PathBuf, cancel: Arc<AtomicBool>) -> Result<Self> {
+    pub fn new(engine: &'a Engine, run: RunFolder, worker: Vec<String>, cancel: Arc<AtomicBool>) -> Result<Self> {
         let options = run.info()?.options;
         let now = Instant::now();
         let mut this = Self {
             engine,
-            program,
+            worker,
             options,
             cancel,
             stopped: false,
@@ -152,34 +165,22 @@ impl<'a> Slurm<'a> {
     fn take_over(&mut self, array: &str, id: usize, task: usize) {
         let Ok(file) = self.run.read::<ChunkFile>(&format!("chunks/{id}.json")) else { return };
         let mut offset = 0;
-        let said = self.run.said(id, &mut offset);
-        let settled = |s: &Said| matches!(s, Said::End | Said::Broken(_) | Said::Refused(_));
-        if said.last().is_some_and(settled) {
+        let messages = self.run.messages(id, &mut offset);
+        let settled =
+            |s: &TaskMessage| matches!(s, TaskMessage::End | TaskMessage::Broken(_) | TaskMessage::Refused(_));
+        if messages.last().is_some_and(settled) {
             return;
         }
-        let told: HashSet<Key> = said
+        let reported: HashSet<Key> = messages
             .iter()
-            .filter_map(|s| if let Said::Done(k) | Said::Failed { key: k, .. } = s { Some(*k) } else { None })
+            .filter_map(
+                |s| if let TaskMessage::Done(k) | TaskMessage::Failed { key: k, .. } = s { Some(*k) } else { None },
+            )
             .collect();
-        let units: Vec<Sent> = file
-            .units
-            .into_iter()
-            .filter(|u| !told.contains(&u.key))
-            .map(|unit| Sent { unit, job: None, done: false, told: false })
-            .collect();
+        let units: Vec<Sent> =
+            file.units.into_iter().filter(|u| !reported.contains(&u.key)).map(|unit| Sent::new(unit, None)).collect();
         self.places.extend(units.iter().map(|u| (u.unit.key, id)));
-        let chunk = Chunk {
-            array: array.into(),
-            task,
-            units,
-            offset: 0,
-            node: None,
-            running: None,
-            ended: None,
-            over: None,
-            inherited: true,
-        };
-        self.chunks.insert(id, chunk);
+        self.chunks.insert(id, Chunk::new(array, task, units, true));
     }
 
     /// How many jobs (arrays) and tasks this process submitted.
@@ -230,7 +231,7 @@ impl Executor for Slurm<'_> {
         }
         // 1, 2, 4 ... seconds, at most a minute: trouble that passes should have passed.
         let pause = if job.attempt > 1 { f64::from(1u32 << (job.attempt - 2).min(6)).min(60.0) } else { 0.0 };
-        self.waiting.push(Waiting { job, due: Instant::now() + Duration::from_secs_f64(pause) });
+        self.waiting.push(Queued { job, due: Instant::now() + Duration::from_secs_f64(pause) });
         Ok(())
     }
 
@@ -263,13 +264,13 @@ impl Executor for Slurm<'_> {
 pub fn drive(
     engine: &Engine,
     run: &RunFolder,
-    program: PathBuf,
+    worker: Vec<String>,
     options: &RunOptions,
     events: &mut dyn FnMut(Event),
 ) -> Result<Summary> {
     let _lock = run.drive()?;
     run.reopen();
-    let mut slurm = Slurm::new(engine, run.clone(), program, options.cancel.clone())?;
+    let mut slurm = Slurm::new(engine, run.clone(), worker, options.cancel.clone())?;
     if !slurm.chunks.is_empty() {
         let count = slurm.chunks.len();
         events(Event::Note(format!("taking over run {}: {count} of its chunks may still be at work", run.id)));

@@ -3,7 +3,7 @@
 use super::chunks::chunks;
 use super::commands::{self, Submitted, arguments, sbatch};
 use super::folder::{ArrayFile, ChunkFile, ChunkUnit};
-use super::{Chunk, Sent, Slurm, Waiting};
+use super::{Chunk, Queued, Sent, Slurm};
 use crate::error::{Error, Result};
 use crate::run::executor::{Job, Reporter};
 use std::collections::BTreeMap;
@@ -23,10 +23,10 @@ impl Slurm<'_> {
         if !self.waiting.iter().any(|w| w.due + linger <= now) {
             return Ok(());
         }
-        let (due, later): (Vec<Waiting>, Vec<Waiting>) = self.waiting.drain(..).partition(|w| w.due <= now);
+        let (due, later): (Vec<Queued>, Vec<Queued>) = self.waiting.drain(..).partition(|w| w.due <= now);
         self.waiting = later;
         let mut groups: BTreeMap<(usize, (u32, u32)), Vec<Job>> = BTreeMap::new();
-        for Waiting { job, .. } in due {
+        for Queued { job, .. } in due {
             let stage = self.engine.plan().units[job.unit].stage;
             let boost = self.boosts.get(&job.key).copied().unwrap_or_default();
             groups.entry((stage, boost)).or_default().push(job);
@@ -62,7 +62,7 @@ impl Slurm<'_> {
         reporter: &Reporter,
     ) -> Result<Option<Vec<Vec<Job>>>> {
         let (first, count) = (self.next_chunk, cut.len());
-        let name = format!("repro-{}-{}", self.run.id, self.next_array);
+        let name = format!("{}-{}-{}", self.engine.name(), self.run.id, self.next_array);
         let array = ArrayFile { name, first, count };
         for (at, jobs) in cut.iter().enumerate() {
             let units = jobs.iter().map(|job| self.chunk_unit(job)).collect();
@@ -70,7 +70,7 @@ impl Slurm<'_> {
             self.run.write(&format!("chunks/{}.json", first + at), &file)?;
         }
         let plan = self.engine.plan();
-        let text = commands::script(&self.program, &plan.folder, &self.run, &array, &self.options.setup);
+        let text = commands::script(&self.worker, &self.run, &array, &self.options.setup);
         let script = format!("arrays/{}.sh", self.next_array);
         self.run.write_bytes(&script, text.as_bytes())?;
         // Before submitting: whoever finds this note asks Slurm for the name, whether `sbatch` returned or not.
@@ -104,7 +104,7 @@ impl Slurm<'_> {
                 }
                 self.note(reporter, format!("sbatch: {why}; trying again"));
                 let due = Instant::now() + Duration::from_secs(1 << self.refusals.min(6));
-                self.waiting.extend(cut.into_iter().flatten().map(|job| Waiting { job, due }));
+                self.waiting.extend(cut.into_iter().flatten().map(|job| Queued { job, due }));
                 return Ok(None);
             }
         }
@@ -113,23 +113,9 @@ impl Slurm<'_> {
         let stage = &plan.stages[stage].name;
         self.note(reporter, format!("submitted {units} units of `{stage}` in {count} tasks as {}", array.name));
         for (at, jobs) in cut.into_iter().enumerate() {
-            let units: Vec<Sent> = jobs
-                .into_iter()
-                .map(|job| Sent { unit: self.chunk_unit(&job), job: Some(job), done: false, told: false })
-                .collect();
+            let units: Vec<Sent> = jobs.into_iter().map(|job| Sent::new(self.chunk_unit(&job), Some(job))).collect();
             self.places.extend(units.iter().map(|u| (u.unit.key, first + at)));
-            let chunk = Chunk {
-                array: array.name.clone(),
-                task: at,
-                units,
-                offset: 0,
-                node: None,
-                running: None,
-                ended: None,
-                over: None,
-                inherited: false,
-            };
-            self.chunks.insert(first + at, chunk);
+            self.chunks.insert(first + at, Chunk::new(&array.name, at, units, false));
         }
         self.wake();
         Ok(None)

@@ -1,14 +1,14 @@
-//! Watching: the store, what tasks say, and now and then the queue.
+//! Watches the store, the messages of tasks, and now and then the queue.
 //!
 //! The store and the tasks' files are looked at often and cost little; the queue belongs to everybody and is asked less
 //! and less while nothing changes. Times are measured on this machine's steady clock only: nodes may disagree about the
-//! hour as they like.
+//! hour.
 
 use super::commands::{TaskState, squeue};
-use super::folder::{Said, tail};
-use super::{Chunk, Slurm, Waiting, stop};
+use super::folder::{TaskMessage, tail};
+use super::{Chunk, Queued, Slurm, stop};
 use crate::error::Result;
-use crate::key::Key;
+use crate::freshness::key::Key;
 use crate::run::executor::{Job, Outcome, Report, Reporter};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const LOSSES: u32 = 5;
 const SILENT: u32 = 3;
 
 impl Slurm<'_> {
-    /// Looks again soon: something changed.
+    /// Makes the next looks come soon, because something changed.
     pub(super) fn wake(&mut self) {
         (self.look_every, self.queue_every) = (LOOK.0, QUEUE.0);
         let now = Instant::now();
@@ -53,47 +53,49 @@ impl Slurm<'_> {
         Ok(())
     }
 
-    /// Store and tasks: what is news? Returns whether there was any.
+    /// Reads the store and the messages of tasks. Returns whether there was any news.
     fn look(&mut self, reporter: &Reporter) -> Result<bool> {
         let store = self.engine.store();
         store.journal.refresh()?;
         let mut news = false;
         let mut notes = Vec::new();
         for (id, chunk) in &mut self.chunks {
-            for said in self.run.said(*id, &mut chunk.offset) {
+            for message in self.run.messages(*id, &mut chunk.offset) {
                 news = true;
-                match said {
-                    Said::Begin { node } => {
+                match message {
+                    TaskMessage::Begin { node } => {
                         (chunk.node, chunk.running, chunk.over) = (Some(node), None, None);
                     }
-                    Said::Start(key) => chunk.running = Some(key),
-                    Said::Done(key) => {
+                    TaskMessage::Start(key) => chunk.running = Some(key),
+                    TaskMessage::Done(key) => {
                         self.silent = 0;
                         if chunk.running == Some(key) {
                             chunk.running = None;
                         }
                         let sent = chunk.units.iter_mut().find(|u| u.unit.key == key);
                         let again = sent.is_some_and(|u| {
-                            u.told = true;
+                            u.reported = true;
                             u.unit.again
                         });
                         if again {
                             chunk.report(&key, reporter, || Outcome::Stored);
                         }
                     }
-                    Said::Failed { key, error } => {
+                    TaskMessage::Failed { key, error } => {
                         self.silent = 0;
                         if chunk.running == Some(key) {
                             chunk.running = None;
                         }
                         chunk.report(&key, reporter, || Outcome::Failed { error });
                     }
-                    Said::Differs { text, .. } => notes.push(text),
-                    Said::Broken(error) => chunk.report_all(reporter, || {
+                    TaskMessage::Differs { text, .. } => notes.push(text),
+                    TaskMessage::Broken(error) => chunk.report_all(reporter, || {
                         stop(format!("{error} (a task of run {}); run again to resume", self.run.id))
                     }),
-                    Said::Refused(why) => chunk.report_all(reporter, || stop(format!("a task was refused: {why}"))),
-                    Said::End => chunk.ended = Some(Instant::now()),
+                    TaskMessage::Refused(why) => {
+                        chunk.report_all(reporter, || stop(format!("a task was refused: {why}")))
+                    }
+                    TaskMessage::End => chunk.ended = Some(Instant::now()),
                 }
             }
             for at in 0..chunk.units.len() {
@@ -103,8 +105,8 @@ impl Slurm<'_> {
                 }
                 let key = sent.unit.key;
                 // An object that this machine does not see yet is waited for.
-                if let Some((_, ill)) = store.look_up(&key)?
-                    && ill.is_empty()
+                if let Some((_, damage)) = store.look_up(&key)?
+                    && damage.is_empty()
                 {
                     news = true;
                     chunk.report(&key, reporter, || Outcome::Stored);
@@ -115,7 +117,7 @@ impl Slurm<'_> {
         Ok(news)
     }
 
-    /// The queue: which tasks are over, or unknown?
+    /// Asks the queue which tasks are over, or unknown to it.
     fn ask_queue(&mut self, reporter: &Reporter) -> Result<()> {
         let names: BTreeSet<String> = self.chunks.values().map(|c| c.array.clone()).collect();
         let names: Vec<String> = names.into_iter().collect();
@@ -139,13 +141,13 @@ impl Slurm<'_> {
         Ok(())
     }
 
-    /// Chunks that are over: what of them is left?
+    /// Decides what becomes of the units that chunks which are over have left.
     fn settle(&mut self, reporter: &Reporter) {
         let grace = self.options.grace();
         let over = |c: &Chunk| {
             let waited = |since: &Instant| since.elapsed() >= grace;
-            let told = c.units.iter().any(|u| u.told && !u.done && u.job.is_some());
-            c.ended.as_ref().is_some_and(|since| !told || waited(since))
+            let reported = c.units.iter().any(|u| u.reported && !u.done && u.job.is_some());
+            c.ended.as_ref().is_some_and(|since| !reported || waited(since))
                 || c.over.as_ref().is_some_and(|(since, _)| waited(since))
                 || c.units.iter().all(|u| u.done)
         };
@@ -162,14 +164,12 @@ impl Slurm<'_> {
             let now = Instant::now();
             match &chunk.over {
                 // The task's time was up, or it says it is done and the record is nowhere: again, and nobody is blamed.
-                _ if chunk.ended.is_some() => {
-                    self.waiting.extend(left.into_iter().map(|job| Waiting { job, due: now }))
-                }
+                _ if chunk.ended.is_some() => self.waiting.extend(left.into_iter().map(|job| Queued { job, due: now })),
                 Some((_, state)) => {
                     let state = state.clone();
                     self.lost(id, &state, (chunk.node, chunk.running), chunk.inherited, left, reporter);
                 }
-                None => self.waiting.extend(left.into_iter().map(|job| Waiting { job, due: now })),
+                None => self.waiting.extend(left.into_iter().map(|job| Queued { job, due: now })),
             }
             self.wake();
         }
@@ -189,12 +189,12 @@ impl Slurm<'_> {
         let on = if state.node.is_empty() { String::new() } else { format!(" on {}", state.node) };
         if state.state == "CANCELLED" && inherited {
             let due = Instant::now();
-            self.waiting.extend(left.into_iter().map(|job| Waiting { job, due }));
+            self.waiting.extend(left.into_iter().map(|job| Queued { job, due }));
             return;
         }
         if state.state == "CANCELLED" {
             let text = format!(
-                "job {job} was cancelled from outside this program: nothing that had finished is lost; the same command, or `repro attach {}`, resumes",
+                "job {job} was cancelled from outside this program: nothing that had finished is lost; the same command, or attaching to run {}, resumes",
                 self.run.id
             );
             left.iter().for_each(|j| report(reporter, j, stop(text.clone())));
@@ -246,7 +246,7 @@ impl Slurm<'_> {
                 );
                 report(reporter, &unit, Outcome::Failed { error });
             } else {
-                self.waiting.push(Waiting { job: unit, due: Instant::now() });
+                self.waiting.push(Queued { job: unit, due: Instant::now() });
             }
         }
         self.note(reporter, format!("job {job}{on} ended early ({word}): submitting what it left again"));

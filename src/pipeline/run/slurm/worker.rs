@@ -1,4 +1,4 @@
-//! A task on a node: `repro exec-chunk RUN CHUNK`.
+//! A worker: what a task of a job array does with one chunk of units on a node.
 //!
 //! It opens the same store as the driver, makes sure that it is the same program on the same inputs, runs the units of
 //! its chunk one after the other and commits their records itself. It may be killed at any moment, started again for the
@@ -7,7 +7,7 @@
 //!
 //! No clock of another machine is ever compared with this one's.
 
-use super::folder::{ChunkFile, ChunkUnit, RunFolder, Said};
+use super::folder::{ChunkFile, ChunkUnit, RunFolder, TaskMessage};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::host;
@@ -15,7 +15,7 @@ use crate::run::Message;
 use crate::run::commit::{self, Committed, Finished, Shared};
 use crate::run::executor::{Job, Outcome};
 use crate::store::index::Entry;
-use crate::store::record::Record;
+use crate::store::record::{Provenance, Record};
 use crate::store::{Session, owner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -31,25 +31,26 @@ const FATAL: usize = 3;
 /// Time between looks at a unit that another task works on.
 const PAUSE: Duration = Duration::from_millis(200);
 
-struct Task<'a> {
+struct Worker<'a> {
     engine: &'a Engine,
     run: &'a RunFolder,
     session: Session,
-    voice: File,
+    messages: File,
     threads: usize,
     grace: Duration,
     cancel: Arc<AtomicBool>,
-    /// What this task was given, by plan index.
+    /// Units of this task that are being committed, by plan index.
     units: HashMap<usize, ChunkUnit>,
 }
 
+/// What to do with a unit now.
 enum Turn {
     Run,
     Recorded,
     Busy,
 }
 
-/// Works on a chunk. `Ok(false)` when it could not be worked on and the driver has been told why.
+/// Works on a chunk. `Ok(false)` when it could not be worked on and the driver has been reported why.
 pub fn exec_chunk(
     engine: &Engine,
     program: &str,
@@ -59,47 +60,48 @@ pub fn exec_chunk(
 ) -> Result<bool> {
     let info = run.info()?;
     let grace = info.options.grace();
-    let mut voice = run.speak(chunk)?;
+    let mut messages = run.open_messages(chunk)?;
     let node = std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| "this machine".into());
-    say(&mut voice, &Said::Begin { node: node.clone() })?;
-    let refuse =
-        |voice: &mut File, why: String| say(voice, &Said::Refused(format!("node {node}: {why}"))).map(|()| false);
+    send(&mut messages, &TaskMessage::Begin { node: node.clone() })?;
+    let refuse = |messages: &mut File, why: String| {
+        send(messages, &TaskMessage::Refused(format!("node {node}: {why}"))).map(|()| false)
+    };
     if info.program != program {
         let why =
             format!("this is {program}, the run was started by {}; install one version on all nodes", info.program);
-        return refuse(&mut voice, why);
+        return refuse(&mut messages, why);
     }
     if info.plan != engine.plan_digest() {
-        let why = "pipeline.yaml or the program's stages are not those the run was started with; `repro cancel` the run and start it again";
-        return refuse(&mut voice, why.into());
+        let why = "pipeline.yaml or the program's stages are not those the run was started with; cancel the run and start it again";
+        return refuse(&mut messages, why.into());
     }
     let file: ChunkFile = patiently(grace, || run.read(&format!("chunks/{chunk}.json")))?;
     if let Some(why) = other_inputs(engine, &file) {
-        return refuse(&mut voice, why);
+        return refuse(&mut messages, why);
     }
     let threads =
         ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"].iter().find_map(|v| std::env::var(v).ok()?.parse().ok());
     let ended = engine.store().begin_task().and_then(|session| {
-        let voice = voice.try_clone().map_err(|e| Error::io("write", run.path(), e))?;
+        let messages = messages.try_clone().map_err(|e| Error::io("write", run.path(), e))?;
         let threads = threads.unwrap_or_else(host::cores);
-        let mut task = Task { engine, run, session, voice, threads, grace, cancel, units: HashMap::new() };
-        task.work(chunk, file)
+        let mut worker = Worker { engine, run, session, messages, threads, grace, cancel, units: HashMap::new() };
+        worker.work(chunk, file)
     });
     match ended {
         Ok(()) => Ok(true),
         Err(error) => {
-            say(&mut voice, &Said::Broken(format!("node {node}: {error}")))?;
+            send(&mut messages, &TaskMessage::Broken(format!("node {node}: {error}")))?;
             Ok(false)
         }
     }
 }
 
-fn say(voice: &mut File, said: &Said) -> Result<()> {
-    let wrong = |e| Error::io("write", Path::new(".repro/runs"), e);
-    let mut line = serde_json::to_vec(said).map_err(|e| wrong(e.into()))?;
+fn send(messages: &mut File, message: &TaskMessage) -> Result<()> {
+    let wrong = |e| Error::io("write", Path::new("the messages of a chunk"), e);
+    let mut line = serde_json::to_vec(message).map_err(|e| wrong(e.into()))?;
     line.push(b'\n');
     // One write, so that lines of two tasks do not mix.
-    voice.write_all(&line).map_err(wrong)
+    messages.write_all(&line).map_err(wrong)
 }
 
 /// Tries until it works or the grace period is over.
@@ -135,15 +137,15 @@ fn other_inputs(engine: &Engine, file: &ChunkFile) -> Option<String> {
     None
 }
 
-impl Task<'_> {
+impl Worker<'_> {
     fn work(&mut self, chunk: usize, file: ChunkFile) -> Result<()> {
         let start = Instant::now();
         // What earlier tasks of this chunk did.
         let (mut starts, mut done) = (HashMap::<_, usize>::new(), HashSet::new());
-        for said in self.run.said(chunk, &mut 0) {
-            match said {
-                Said::Start(key) => *starts.entry(key).or_default() += 1,
-                Said::Done(key) | Said::Failed { key, .. } => {
+        for message in self.run.messages(chunk, &mut 0) {
+            match message {
+                TaskMessage::Start(key) => *starts.entry(key).or_default() += 1,
+                TaskMessage::Done(key) | TaskMessage::Failed { key, .. } => {
                     done.insert(key);
                 }
                 _ => {}
@@ -163,7 +165,7 @@ impl Task<'_> {
                     break;
                 }
                 match self.turn(&unit)? {
-                    Turn::Recorded => say(&mut self.voice, &Said::Done(unit.key))?,
+                    Turn::Recorded => send(&mut self.messages, &TaskMessage::Done(unit.key))?,
                     Turn::Busy => {
                         busy += 1;
                         if busy > queue.len() {
@@ -176,7 +178,7 @@ impl Task<'_> {
                         let error = format!(
                             "its job ended {FATAL} times while it ran (killed, out of memory, or the node was lost)"
                         );
-                        say(&mut self.voice, &Said::Failed { key: unit.key, error })?;
+                        send(&mut self.messages, &TaskMessage::Failed { key: unit.key, error })?;
                     }
                     Turn::Run => {
                         busy = 0;
@@ -188,10 +190,10 @@ impl Task<'_> {
             drop(finished);
             self.committed(&inbox, true)
         })?;
-        if self.cancel.load(Ordering::Relaxed) { Ok(()) } else { say(&mut self.voice, &Said::End) }
+        if self.cancel.load(Ordering::Relaxed) { Ok(()) } else { send(&mut self.messages, &TaskMessage::End) }
     }
 
-    /// Whose turn is it? Under the journal's lock, so that of two tasks one runs the unit.
+    /// Decides under the journal's lock whether this task runs the unit, so that of two tasks one does.
     fn turn(&self, unit: &ChunkUnit) -> Result<Turn> {
         let locks = self.engine.store().locks();
         self.engine.store().journal.update(|index| {
@@ -211,7 +213,7 @@ impl Task<'_> {
 
     fn run(&mut self, unit: ChunkUnit, finished: &std::sync::mpsc::Sender<Finished>) -> Result<()> {
         let Some(index) = self.engine.unit_named(&unit.id) else { return Ok(()) };
-        say(&mut self.voice, &Said::Start(unit.key))?;
+        send(&mut self.messages, &TaskMessage::Start(unit.key))?;
         for digest in unit.parts.inputs.values().flat_map(|artefacts| artefacts.values()) {
             let path = self.engine.store().objects.path(digest);
             patiently(self.grace, || std::fs::metadata(&path).map_err(|e| Error::io("read", &path, e)))?;
@@ -244,36 +246,43 @@ impl Task<'_> {
             }
             // A task that is asked to end blames no unit.
             Outcome::Failed { .. } if self.cancel.load(Ordering::Relaxed) => Ok(()),
-            Outcome::Failed { error } => say(&mut self.voice, &Said::Failed { key: unit.key, error }),
+            Outcome::Failed { error } => send(&mut self.messages, &TaskMessage::Failed { key: unit.key, error }),
             Outcome::Broken { error } => Err(error),
             Outcome::Stored => Ok(()),
         }
     }
 
-    /// Tells what the committer has made permanent; to its end when `all`.
+    /// Reports what the committer has made permanent; waits for its end when `all`.
     fn committed(&mut self, inbox: &Receiver<Message>, all: bool) -> Result<()> {
         loop {
             let message = if all { inbox.recv().ok() } else { inbox.try_recv().ok() };
             match message {
                 None => return Ok(()),
-                Some(Message::Committed(units)) => units.into_iter().try_for_each(|done| self.tell(done))?,
+                Some(Message::Committed(units)) => {
+                    units.into_iter().try_for_each(|done| self.report_committed(done))?
+                }
                 Some(Message::Broken(error)) => return Err(error),
                 Some(Message::Report(_)) => {}
             }
         }
     }
 
-    fn tell(&mut self, done: Committed) -> Result<()> {
+    fn report_committed(&mut self, done: Committed) -> Result<()> {
         let Some(unit) = self.units.remove(&done.unit) else { return Ok(()) };
         if let (Some(artefact), Some(former)) = (&done.differs, &done.former) {
             let text = differs(self.engine, &unit, artefact, former, &done.record);
-            say(&mut self.voice, &Said::Differs { key: unit.key, text })?;
+            send(&mut self.messages, &TaskMessage::Differs { key: unit.key, text })?;
         }
-        say(&mut self.voice, &Said::Done(unit.key))
+        send(&mut self.messages, &TaskMessage::Done(unit.key))
     }
 }
 
-/// Two tasks disagree: both provenances, for the person who must find out why.
+/// The recorded settings of a result, as text.
+fn settings(p: &Provenance) -> String {
+    p.settings.iter().map(|(name, value)| format!(", {name} {value}")).collect()
+}
+
+/// A sentence about two tasks that wrote different bytes, with the provenance of both.
 fn differs(engine: &Engine, unit: &ChunkUnit, artefact: &str, first: &Record, second: &Record) -> String {
     let about = |record: &Record| {
         let p = &record.provenance;
@@ -281,7 +290,7 @@ fn differs(engine: &Engine, unit: &ChunkUnit, artefact: &str, first: &Record, se
         let host =
             host.map_or("an unknown machine".to_string(), |h| format!("{} {} ({} cores)", h.program, h.cpu, h.cores));
         let digest = record.artefacts.get(artefact).map_or("absent".to_string(), |a| a.digest.short());
-        format!("{digest} by {host}, {} threads, backend {}, ended {}", p.threads, p.backend, p.ended)
+        format!("{digest} by {host}, {} threads{}, ended {}", p.threads, settings(p), p.ended)
     };
     let verb = if unit.again { "replaced by" } else { "kept; not kept:" };
     format!(

@@ -80,10 +80,10 @@ fn code_schema_seed_and_externals_are_named() {
     let why = p.engine(CHAIN).why(&["a/x=1.0"]).unwrap();
     assert_eq!(texts(&why[0].reasons), ["code helper.rs changed", "code new.rs changed"]);
     p.kinds = kinds_with(&[("toy.rs", "a"), ("helper.rs", "b")]);
-    p.env.extra.insert("weather".into(), "rain".into());
+    p.env.set("weather", "rain");
     let why = p.engine(CHAIN).why(&["a/x=1.0"]).unwrap();
     assert_eq!(texts(&why[0].reasons), ["external weather: (absent) -> rain"]);
-    p.env.extra.remove("weather");
+    p.env.remove("weather");
     let why = p.engine(&CHAIN.replace("seed: 7", "seed: 8")).why(&["a/x=1.0"]).unwrap();
     assert!(texts(&why[0].reasons)[0].starts_with("seed: "), "{why:?}");
     assert!(p.engine(CHAIN).why(&["all"]).unwrap().iter().all(|w| w.fresh));
@@ -153,7 +153,7 @@ fn a_profile_keeps_its_copies_and_its_lock_file_apart() {
     let smoke = p.engine_for(p.plan_as(&yaml, "smoke"));
     smoke.run(&RunOptions::default(), &mut |_| {}).unwrap();
     assert_eq!((p.lock(), std::fs::read_to_string(p.path("figures/out.txt")).unwrap()), (lock, copy.clone()));
-    assert_eq!(smoke.lock_path(), p.path("repro.smoke.lock"));
+    assert_eq!(smoke.lock_path(), p.path("pipeline.smoke.lock"));
     assert_ne!(std::fs::read_to_string(p.path("figures/smoke/out.txt")).unwrap(), copy);
 }
 

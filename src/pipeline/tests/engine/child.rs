@@ -23,7 +23,7 @@ fn child() {
     let plan = Config::load(Path::new(&folder).join("pipeline.yaml")).unwrap().plan("default", &[], &kinds()).unwrap();
     let ids: Vec<String> = plan.units.iter().map(|u| u.id.clone()).collect();
     let mut env = Environment::default();
-    env.extra.insert("ran".into(), log.clone());
+    env.set("ran", log.clone());
     let engine = Engine::open(plan, EngineOptions { env, ..Default::default() });
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
     let summary = engine.and_then(|engine| {

@@ -41,12 +41,12 @@ impl Stage for Toy {
         _: &ToyParams,
         env: &Environment,
     ) -> Result<std::collections::BTreeMap<String, String>, StageError> {
-        Ok(env.extra.iter().filter(|(k, _)| *k == "weather").map(|(k, v)| (k.clone(), v.clone())).collect())
+        Ok(env.get("weather").map(|v| ("weather".to_string(), v.to_string())).into_iter().collect())
     }
 
     fn run(&self, p: &ToyParams, ctx: &Context) -> StageResult {
         std::thread::sleep(std::time::Duration::from_millis(p.sleep_ms));
-        if let Some(log) = ctx.env().extra.get("ran") {
+        if let Some(log) = ctx.env().get("ran") {
             let mut file = std::fs::OpenOptions::new().create(true).append(true).open(log)?;
             file.write_all(format!("{}\n", ctx.id()).as_bytes())?;
             if let Some(times) = p.mood.strip_prefix("fail-") {
@@ -104,7 +104,7 @@ impl Project {
     pub fn within(parent: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("engine-").tempdir_in(parent).unwrap();
         let mut env = Environment::default();
-        env.extra.insert("ran".into(), folder.path().join("ran.log").display().to_string());
+        env.set("ran", folder.path().join("ran.log").display().to_string());
         Self { folder, kinds: kinds(), env }
     }
 
@@ -135,7 +135,7 @@ impl Project {
     }
 
     pub fn lock(&self) -> String {
-        std::fs::read_to_string(self.path("repro.lock")).unwrap_or_default()
+        std::fs::read_to_string(self.path("pipeline.lock")).unwrap_or_default()
     }
 
     /// The units executed so far, in order.

@@ -37,7 +37,7 @@ fn assert_nothing_ran_twice(log: &Path) {
 }
 
 fn all_objects(folder: &Path) -> Vec<PathBuf> {
-    let shards = std::fs::read_dir(folder.join(".repro/objects")).unwrap().map(|e| e.unwrap().path());
+    let shards = std::fs::read_dir(folder.join(".pipeline/objects")).unwrap().map(|e| e.unwrap().path());
     let mut files: Vec<PathBuf> =
         shards.flat_map(|s| std::fs::read_dir(s).unwrap().map(|e| e.unwrap().path())).collect();
     files.sort();
@@ -64,7 +64,7 @@ fn fifty_kills_lose_nothing_that_had_finished() {
         }
         if over {
             // It got through before fifty kills: throw away half of what it had and go on.
-            let journal = p.path(".repro/journal");
+            let journal = p.path(".pipeline/journal");
             if kills < 50 && journal.exists() {
                 let bytes = std::fs::read(&journal).unwrap();
                 std::fs::write(&journal, &bytes[..bytes.len() / 2]).unwrap();
@@ -97,7 +97,7 @@ fn two_processes_share_the_work() {
 fn a_journal_cut_anywhere_is_a_shorter_journal() {
     let p = project(WIDE);
     p.run(WIDE);
-    let (journal, lock) = (p.path(".repro/journal"), p.lock());
+    let (journal, lock) = (p.path(".pipeline/journal"), p.lock());
     let bytes = std::fs::read(&journal).unwrap();
     for cut in [1, 10, bytes.len() / 3, bytes.len() / 2, bytes.len() - 1] {
         std::fs::write(&journal, &bytes[..cut]).unwrap();
@@ -112,14 +112,14 @@ fn a_journal_cut_anywhere_is_a_shorter_journal() {
 fn a_damaged_line_costs_its_unit_and_is_reported() {
     let p = project(WIDE);
     p.run(WIDE);
-    let journal = p.path(".repro/journal");
+    let journal = p.path(".pipeline/journal");
     let mut bytes = std::fs::read(&journal).unwrap();
     let text = String::from_utf8(bytes.clone()).unwrap();
     let at = text.find("\"stage\":\"d\"").unwrap();
     bytes[at + 9] = b'x';
     std::fs::write(&journal, bytes).unwrap();
     let problems = p.engine(WIDE).verify(&["all"]).unwrap().problems;
-    assert!(matches!(problems[..], [Problem::DamagedRecord { .. }]), "{problems:?}");
+    assert!(matches!(problems[..], [Finding::DamagedRecord { .. }]), "{problems:?}");
     assert_eq!(p.run(WIDE).ran, ["d"]);
     let engine = p.engine(WIDE);
     engine.gc(false).unwrap();
@@ -152,7 +152,7 @@ fn a_flipped_byte_is_found_named_and_mended() {
             object.file_name().unwrap().display()
         );
         let found = engine.verify(&["all"]).unwrap();
-        let [Problem::Corrupt { unit, artefact }] = &found.problems[..] else { panic!("{found:?}") };
+        let [Finding::Corrupt { unit, artefact }] = &found.problems[..] else { panic!("{found:?}") };
         let named = lock.lines().find(|l| l.contains(&digest)).unwrap();
         let label = unit.split_once('/').map_or("", |(_, label)| label);
         assert!(named.contains(&format!("\"{label}\"")) && named.contains(artefact), "{unit} {named}");
@@ -186,7 +186,7 @@ fn executed_again_units_write_the_same() {
     p.kinds.kind(Counting(Default::default()));
     p.run(yaml);
     let found = p.engine(yaml).verify_rerun(&["n"], 1, 1).unwrap();
-    assert_eq!(found.problems, [Problem::RerunDiffers { unit: "n".into(), artefact: "n".into() }]);
+    assert_eq!(found.problems, [Finding::RerunDiffers { unit: "n".into(), artefact: "n".into() }]);
 }
 
 struct Counting(std::sync::atomic::AtomicUsize);

@@ -35,7 +35,7 @@ impl Stage for Toy {
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let log = ctx.env().extra.get("ran").ok_or("no log")?;
+        let log = ctx.env().get("ran").ok_or("no log")?;
         let note = |word: &str| -> StageResult {
             let mut file = std::fs::OpenOptions::new().create(true).append(true).open(log)?;
             Ok(file.write_all(format!("{word} {}\n", ctx.id()).as_bytes())?)
@@ -67,7 +67,7 @@ fn kinds() -> Registry {
 fn engine(folder: &Path) -> Result<Engine> {
     let plan = Config::load(folder.join("pipeline.yaml"))?.plan("default", &[], &kinds())?;
     let mut env = Environment::default();
-    env.extra.insert("ran".into(), folder.join("ran.log").display().to_string());
+    env.set("ran", folder.join("ran.log").display().to_string());
     Engine::open(plan, EngineOptions { env, ..Default::default() })
 }
 
@@ -115,7 +115,9 @@ pub fn driver(folder: &str) -> ExitCode {
         }
         let (run, _) = RunFolder::resume_or_create(engine.store().folder(), &info)?;
         let program = std::env::current_exe().map_err(|e| Error::Executor(e.to_string()))?;
-        slurm::drive(&engine, &run, program, &options, &mut |event| {
+        let worker = [&program.display().to_string(), "-C", &folder.display().to_string(), "exec-chunk"];
+        let worker = worker.map(str::to_string).to_vec();
+        slurm::drive(&engine, &run, worker, &options, &mut |event| {
             if let Event::Note(text) = event {
                 println!("note: {text}");
             }
@@ -173,7 +175,7 @@ impl Project {
     }
 
     pub fn lock(&self) -> String {
-        std::fs::read_to_string(self.path("repro.lock")).unwrap_or_default()
+        std::fs::read_to_string(self.path("pipeline.lock")).unwrap_or_default()
     }
 
     /// How often each unit started.

@@ -61,7 +61,7 @@ stages:
     for folder in [here.as_path(), project.folder.path(), &std::env::temp_dir()] {
         assert!(!folder.join("BAD").exists(), "a shell ran a name in {}", folder.display());
     }
-    let runs = project.path(".repro/runs");
+    let runs = project.path(".pipeline/runs");
     let run = std::fs::read_dir(runs).unwrap().flatten().next().unwrap().path();
     let script = std::fs::read_to_string(run.join("arrays/0.sh")).unwrap();
     let inside = script.lines().find(|l| l.contains("exec-chunk")).unwrap();

@@ -9,8 +9,8 @@ use kraus::closed_form::aligned;
 use kraus::lbfgs::enough;
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{
-    Basis, Fit, KrausMap, Lbfgs, LbfgsParams, LeastSquares, MomentObjective, Moments, MomentsBuilder, Problem, Session,
-    Solver, Source, Stack, Start, Stopping,
+    Basis, Fit, KrausMap, Lbfgs, LbfgsParams, LeastSquares, LossSource, MomentObjective, Moments, MomentsBuilder,
+    Problem, Session, Solver, Stack, Start, Stopping,
 };
 use linalg::Real;
 use ndarray::{Array3, s};
@@ -89,7 +89,7 @@ fn parts<T>((fit, note): (Fit<T>, &'static str)) -> Found<T> {
 /// L-BFGS that ends at the loss `target`, below which only rounding error remains.
 fn lbfgs(p: &Params, target: f64, iterations: usize) -> Result<Lbfgs> {
     let stopping = Stopping { target, tolerance: p.tolerance, ..Stopping::after(iterations) };
-    Ok(LbfgsParams { stopping, source: Source::Samples, ..LbfgsParams::default() }.check()?)
+    Ok(LbfgsParams { stopping, source: LossSource::Samples, ..LbfgsParams::default() }.check()?)
 }
 
 fn moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<Moments> {

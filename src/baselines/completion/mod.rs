@@ -1,0 +1,7 @@
+//! Completion of kernels whose missing samples are missing rows and columns: imputation, and transfer from other views.
+//!
+//! `alignment` is the optimisation behind `cvkt`. The paper's own method for the same task is in the crate `kraus`.
+
+mod alignment;
+pub mod cvkt;
+pub mod imputation;

@@ -1,0 +1,134 @@
+//! One machine per class against the rest, on a precomputed kernel.
+
+use super::psd_kernel::pivoted_cholesky;
+use super::smo::Dual;
+use crate::{Error, Result};
+use linalg::matmul;
+use linfa::DatasetBase;
+use linfa::traits::Fit;
+use linfa_svm::Svm;
+use ndarray::{Array1, Array2, ArrayView2};
+
+fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize]) -> Result<()> {
+    let n = labels.len();
+    if n == 0 || kernel.dim() != (n, n) {
+        let expected = format!("({n}, {n}), n >= 1, as there are {n} labels");
+        return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+    }
+    Ok(())
+}
+
+/// A trained machine: one column of dual coefficients and one threshold per class.
+#[derive(Debug, Clone)]
+pub struct OneVsRest {
+    alpha: Array2<f64>,
+    rho: Array1<f64>,
+}
+
+impl OneVsRest {
+    /// Trains on a PSD kernel (n, n) of the training samples with classes 0 .. `classes`.
+    pub fn fit(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize, c: f64, tolerance: f64) -> Result<Self> {
+        check_kernel(kernel, labels)?;
+        if !(c > 0.0 && c.is_finite() && tolerance > 0.0) {
+            return Err(Error::parameter("c", format!("and the tolerance must be positive, got {c} and {tolerance}")));
+        }
+        let mut machines = Self::path(kernel, labels, classes, &[c], tolerance);
+        // One machine for one C.
+        Ok(machines.swap_remove(0))
+    }
+
+    /// As [`OneVsRest::fit`], by linfa-svm.
+    pub fn fit_linfa(
+        kernel: ArrayView2<'_, f64>,
+        labels: &[usize],
+        classes: usize,
+        c: f64,
+        tolerance: f64,
+    ) -> Result<Self> {
+        check_kernel(kernel, labels)?;
+        let l = pivoted_cholesky(kernel);
+        let mut machine = OneVsRest { alpha: Array2::zeros((labels.len(), classes)), rho: Array1::ones(classes) };
+        for class in 0..classes {
+            let targets: Array1<bool> = labels.iter().map(|&label| label == class).collect();
+            // A class with no sample here, or no other, has nothing to separate: its decision is constant.
+            let members = targets.iter().filter(|&&t| t).count();
+            if members == 0 || members == labels.len() {
+                machine.rho[class] = if members == 0 { 1.0 } else { -1.0 };
+                continue;
+            }
+            let params = Svm::<f64, bool>::params().linear_kernel().pos_neg_weights(c, c).eps(tolerance);
+            let fitted = params.fit(&DatasetBase::new(l.view(), targets.view()))?;
+            machine.alpha.column_mut(class).assign(&Array1::from_vec(fitted.alpha));
+            machine.rho[class] = fitted.rho;
+        }
+        Ok(machine)
+    }
+
+    /// One machine per value of C, ascending, by [`Dual`].
+    pub(super) fn path(
+        kernel: ArrayView2<'_, f64>,
+        labels: &[usize],
+        classes: usize,
+        c: &[f64],
+        tolerance: f64,
+    ) -> Vec<Self> {
+        let empty = OneVsRest { alpha: Array2::zeros((labels.len(), classes)), rho: Array1::ones(classes) };
+        let mut machines = vec![empty; c.len()];
+        let entries: Vec<f64> = kernel.iter().copied().collect();
+        for class in 0..classes {
+            let targets: Vec<bool> = labels.iter().map(|&label| label == class).collect();
+            let mut dual = Dual::new(&entries, &targets);
+            for (machine, &c) in machines.iter_mut().zip(c) {
+                let (alpha, rho) = match targets.iter().filter(|&&t| t).count() {
+                    0 => continue,
+                    all if all == labels.len() => (Array1::zeros(all), -1.0),
+                    _ => dual.solve(c, tolerance),
+                };
+                machine.alpha.column_mut(class).assign(&alpha);
+                machine.rho[class] = rho;
+            }
+        }
+        machines
+    }
+
+    /// Decision values (tests, classes) from the kernel between test and training samples (tests, n).
+    pub fn decide(&self, cross: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        if cross.ncols() != self.alpha.nrows() {
+            let expected = format!("(tests, {})", self.alpha.nrows());
+            return Err(Error::Shape { what: "cross kernel", expected, got: cross.shape().to_vec() });
+        }
+        Ok(matmul(cross, self.alpha.view()) - &self.rho)
+    }
+
+    /// The class of largest decision value, the first of them on a tie.
+    pub fn predict(&self, cross: ArrayView2<'_, f64>) -> Result<Vec<usize>> {
+        let largest =
+            |row: ndarray::ArrayView1<'_, f64>| (0..row.len()).fold(0, |b, k| if row[k] > row[b] { k } else { b });
+        Ok(self.decide(cross)?.rows().into_iter().map(largest).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Overlapping classes in a made-up kernel: the path and linfa-svm must give the same decisions at every C.
+    #[test]
+    fn the_path_agrees_with_linfa() {
+        let x = Array2::from_shape_fn((45, 3), |(i, j)| {
+            (1.7 * i as f64 + 0.9 * (j * j) as f64).sin() + if i % 3 == j { 0.7 } else { 0.0 }
+        });
+        let near = |i: usize, j: usize| (&x.row(i) - &x.row(j)).mapv(|d| d * d).sum();
+        let k = Array2::from_shape_fn((45, 45), |(i, j)| (-near(i, j) / 2.0).exp());
+        let labels: Vec<usize> = (0..45).map(|i| i % 3).collect();
+        let cs = [0.1, 1.0, 10.0, 100.0, 5.0];
+        let path = OneVsRest::path(k.view(), &labels, 4, &cs, 1e-9);
+        for (machine, c) in path.iter().zip(cs) {
+            let linfa = OneVsRest::fit_linfa(k.view(), &labels, 4, c, 1e-9).unwrap();
+            let (a, b) = (machine.decide(k.view()).unwrap(), linfa.decide(k.view()).unwrap());
+            let worst = (&a - &b).iter().fold(0.0f64, |m, d| m.max(d.abs()));
+            assert!(worst < 1e-6, "C = {c}: {worst:e}");
+            assert!(machine.alpha.iter().all(|v| v.abs() <= c));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The general map tr_m(A X B^T), and block coordinate descent.
+
+use kraus::simulate::{Recipe, Samples, Split};
+use kraus::{
+    AdamParams, Architecture, BlockCoordinateParams, Gamma, GeneralMap, KrausMap, LbfgsParams, LossSource, Problem,
+    Solver, Start, Stopping, tr_m,
+};
+use linalg::matmul;
+use ndarray::{Array2, Array3, Axis};
+
+fn noise(shape: (usize, usize, usize), k: f64) -> Array3<f64> {
+    Array3::from_shape_fn(shape, |(s, i, j)| ((s * s * 13 + s * (i * 5 + j * 3) + i * i * 7 + j) as f64 * k).sin())
+}
+
+#[test]
+fn apply_is_the_definition() {
+    let map = GeneralMap::<f64>::glorot(3, 2, 4, 1).unwrap();
+    let x = noise((5, 4, 4), 0.9);
+    let y = map.apply_batch(x.view()).unwrap();
+    for (x, y) in x.outer_iter().zip(y.outer_iter()) {
+        let inner = matmul(matmul(map.a(), x).view(), map.b().t());
+        let expected: Array2<f64> = tr_m(inner.view(), 3).unwrap();
+        assert!((&expected - &y).iter().all(|e| e.abs() < 1e-13));
+    }
+}
+
+#[test]
+fn gradient_agrees_with_differences() {
+    let (x, y) = (noise((70, 4, 4), 0.9), noise((70, 3, 3), 1.7));
+    let mask = y.mapv(|v| if v > 0.3 { 0.0 } else { 1.0 });
+    let plain = Problem::matrices(x.view(), y.view()).unwrap();
+    let masked = plain.clone().with_mask(mask.view()).unwrap();
+    let pairs: Vec<_> = (0..16).map(|k| (k / 4, k % 4)).collect();
+    let targets = noise((16, 3, 3), 0.4);
+    let units = Problem::units(4, pairs, targets.view()).unwrap();
+    for problem in [plain, masked, units] {
+        let map = GeneralMap::<f64>::glorot(2, 3, 4, 3).unwrap();
+        let at = map.to_vec();
+        let mut g = vec![0.0; at.len()];
+        let loss = map.loss_gradient(&problem, &mut g);
+        assert!((loss - map.mse(&problem).unwrap()).abs() < 1e-14);
+        let scale = g.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for i in 0..at.len() {
+            let value = |h: f64| {
+                let (mut moved, mut v) = (map.clone(), at.clone());
+                v[i] += h;
+                moved.set(&v);
+                moved.mse(&problem).unwrap()
+            };
+            let difference = (value(1e-5) - value(-1e-5)) / 2e-5;
+            assert!((difference - g[i]).abs() < 1e-6 * scale, "{i}: {difference} {}", g[i]);
+        }
+    }
+}
+
+#[test]
+fn a_general_map_that_is_not_completely_positive_is_recovered() {
+    let truth = GeneralMap::<f64>::glorot(2, 3, 4, 5).unwrap();
+    let x = noise((200, 4, 4), 0.77);
+    let y = truth.apply_batch(x.view()).unwrap();
+    let problem = Problem::matrices(x.view(), y.view()).unwrap();
+    let fit = GeneralMap::glorot(2, 3, 4, 6).unwrap().fit(&problem, &LbfgsParams::default()).unwrap();
+    let size = y.iter().map(|v| v * v).sum::<f64>() / y.len() as f64;
+    let mse = fit.model.mse(&problem).unwrap();
+    assert!(mse < 1e-16 * size, "{mse:e} {size:e}");
+    let adam = AdamParams { stopping: Stopping::after(60), rate: 1e-2, ..AdamParams::default() };
+    let fit = GeneralMap::glorot(2, 3, 4, 6).unwrap().fit_adam(&problem, &adam).unwrap();
+    assert!(fit.history.loss[59] < 0.1 * fit.history.loss[0], "{:?}", fit.history.loss);
+    assert!(truth.to_kraus().is_err());
+    let kraus = KrausMap::<f64>::glorot(2, 3, 4, 5).unwrap();
+    assert_eq!(GeneralMap::from(&kraus).to_kraus().unwrap(), kraus);
+}
+
+#[test]
+fn wrong_shapes_are_refused() {
+    let eye = Array2::<f64>::eye(4);
+    assert!(GeneralMap::new(eye.clone(), Array2::eye(3), 2).is_err());
+    assert!(GeneralMap::new(eye.clone(), eye.clone(), 3).is_err());
+    assert!(GeneralMap::new(eye.mapv(|v| v * f64::NAN), eye.clone(), 2).is_err());
+    let map = GeneralMap::new(eye.clone(), eye, 2).unwrap();
+    assert!(map.apply_batch(noise((2, 3, 3), 1.0).view()).is_err());
+}
+
+#[test]
+fn block_coordinate_never_rises_and_gets_there() {
+    let recipe = Recipe { p: 6, q: 3, rank: 2, noise: 0.0, seed: 8 };
+    let train: Samples<f64> = recipe.samples(Split::Train, 0..60);
+    let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
+    let size = train.y.iter().map(|v| v * v).sum::<f64>() / train.y.len() as f64;
+    for source in [LossSource::Moments, LossSource::Samples] {
+        let params = BlockCoordinateParams { source, stopping: Stopping::after(150), ..Default::default() };
+        let fit = params.check().unwrap().fit(&problem, Start::single(6, 3, 2, 1)).unwrap();
+        let loss = &fit.history.loss;
+        println!("{source:?}: {:e} -> {:e} of {size:e}", loss[0], loss[loss.len() - 1]);
+        assert!(loss.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-9)), "{loss:?}");
+        assert!(loss[loss.len() - 1] < 1e-8 * size);
+        assert!((fit.model.mse(&problem).unwrap() - loss[loss.len() - 1]).abs() <= 1e-6 * loss[0]);
+    }
+    assert!(BlockCoordinateParams { steps: 0, ..Default::default() }.check().is_err());
+}
+
+#[test]
+fn lbfgs_fits_a_deep_stack() {
+    let recipe = Recipe { p: 5, q: 3, rank: 2, noise: 0.0, seed: 4 };
+    let train: Samples<f64> = recipe.samples(Split::Train, 0..60);
+    let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
+    for gamma in [Gamma::None, Gamma::Clamp(1e-3)] {
+        let start = Start::Random { arch: Architecture::deep(&[5, 4, 3], 2, gamma), seed: 3 };
+        let fit = LbfgsParams { stopping: Stopping::after(300), ..Default::default() }
+            .check()
+            .unwrap()
+            .fit(&problem, start)
+            .unwrap();
+        let (first, last) = (fit.history.loss[0], fit.history.loss[fit.history.loss.len() - 1]);
+        println!("{gamma:?}: {first:e} -> {last:e}");
+        assert!(last < 1e-2 * first);
+        assert!((fit.model.mse(&problem).unwrap() / last - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn lbfgs_with_mask_and_units() {
+    // Every block of a rank-2 Choi matrix with single entries missing.
+    let truth = KrausMap::<f64>::glorot(2, 3, 5, 2).unwrap();
+    let pairs: Vec<_> = (0..25).map(|k| (k / 5, k % 5)).collect();
+    let y = truth.apply_units(&pairs).unwrap();
+    let mut mask = Array3::ones(y.dim());
+    for (k, mut m) in mask.axis_iter_mut(Axis(0)).enumerate() {
+        m[[k % 3, (k / 3) % 3]] = 0.0;
+    }
+    let problem = Problem::units(5, pairs, y.view()).unwrap().with_mask(mask.view()).unwrap();
+    let fit = LbfgsParams::default().check().unwrap().fit(&problem, Start::single(5, 3, 2, 4)).unwrap();
+    assert!(truth.distance(&fit.model.layers[0]).unwrap() < 1e-6);
+    assert!(fit.history.notes.iter().any(|n| n == "on the samples"));
+    let moments = LbfgsParams { source: LossSource::Moments, ..LbfgsParams::default() }.check().unwrap();
+    assert!(moments.fit(&problem, Start::single(5, 3, 2, 4)).unwrap_err().to_string().contains("moments describe"));
+}

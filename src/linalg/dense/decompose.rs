@@ -1,0 +1,115 @@
+//! Decompositions of one matrix: A = V diag(w) V^T, A = U diag(s) V^T, A = L L^T, min ||A X - B||.
+
+use super::product::as_faer;
+use crate::{Error, Real, Result};
+use faer::Side;
+use faer::linalg::solvers::{Solve, SolveLstsq};
+use ndarray::{Array1, Array2, ArrayView2};
+
+/// A = vectors diag(values) vectors^T with ascending values and orthonormal columns.
+#[derive(Debug, Clone)]
+pub struct Eigh<T> {
+    /// Eigenvalues, ascending.
+    pub values: Array1<T>,
+    /// Eigenvectors, one per column.
+    pub vectors: Array2<T>,
+}
+
+/// A = u diag(s) vt with descending s, thin: u (m, k), vt (k, n), k = min(m, n).
+#[derive(Debug, Clone)]
+pub struct Svd<T> {
+    /// Left singular vectors, one per column.
+    pub u: Array2<T>,
+    /// Singular values, descending.
+    pub s: Array1<T>,
+    /// Right singular vectors, one per row.
+    pub vt: Array2<T>,
+}
+
+fn finite<T: Real>(what: &'static str, a: &ArrayView2<'_, T>) -> Result<()> {
+    if a.iter().all(|v| num_traits::Float::is_finite(*v)) { Ok(()) } else { Err(Error::NotFinite { what }) }
+}
+
+fn square<T: Real>(what: &'static str, a: &ArrayView2<'_, T>) -> Result<()> {
+    let (rows, cols) = a.dim();
+    if rows == cols { Ok(()) } else { Err(Error::NotSquare { what, rows, cols }) }
+}
+
+fn from_faer<T: Real>(m: faer::MatRef<'_, T>) -> Array2<T> {
+    Array2::from_shape_fn((m.nrows(), m.ncols()), |(i, j)| m[(i, j)])
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix (the lower triangle is read).
+///
+/// ```
+/// let e = linalg::eigh(ndarray::array![[2.0, 1.0], [1.0, 2.0]].view()).unwrap();
+/// assert!((e.values[0] - 1.0f64).abs() < 1e-14 && (e.values[1] - 3.0).abs() < 1e-14);
+/// ```
+pub fn eigh<T: Real>(a: ArrayView2<'_, T>) -> Result<Eigh<T>> {
+    square("eigh", &a)?;
+    finite("eigh", &a)?;
+    let e = as_faer(&a).self_adjoint_eigen(Side::Lower).map_err(|_| Error::NoConvergence { what: "eigh" })?;
+    let d = e.S().column_vector();
+    Ok(Eigh { values: Array1::from_shape_fn(a.nrows(), |i| d[i]), vectors: from_faer(e.U()) })
+}
+
+/// Thin singular value decomposition.
+pub fn svd<T: Real>(a: ArrayView2<'_, T>) -> Result<Svd<T>> {
+    finite("svd", &a)?;
+    let d = as_faer(&a).thin_svd().map_err(|_| Error::NoConvergence { what: "svd" })?;
+    let s = d.S().column_vector();
+    Ok(Svd {
+        u: from_faer(d.U()),
+        s: Array1::from_shape_fn(s.nrows(), |i| s[i]),
+        vt: from_faer(d.V()).reversed_axes().as_standard_layout().into_owned(),
+    })
+}
+
+/// Lower Cholesky factor L with A = L L^T (the lower triangle is read).
+pub fn cholesky<T: Real>(a: ArrayView2<'_, T>) -> Result<Array2<T>> {
+    square("cholesky", &a)?;
+    finite("cholesky", &a)?;
+    let f = as_faer(&a).llt(Side::Lower).map_err(|_| Error::NotPositiveDefinite { what: "cholesky" })?;
+    Ok(from_faer(f.L()))
+}
+
+/// X with A X = B for symmetric positive definite A, by Cholesky.
+pub fn solve_spd<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Result<Array2<T>> {
+    square("solve_spd", &a)?;
+    finite("solve_spd", &a)?;
+    finite("solve_spd", &b)?;
+    if a.nrows() != b.nrows() {
+        return Err(Error::Shape { what: "solve_spd", left: a.shape().to_vec(), right: b.shape().to_vec() });
+    }
+    let f = as_faer(&a).llt(Side::Lower).map_err(|_| Error::NotPositiveDefinite { what: "solve_spd" })?;
+    Ok(from_faer(f.solve(as_faer(&b)).as_ref()))
+}
+
+/// The X of least norm that minimises ||A X - B||_F. Singular values below `rcond` times the largest count as zero.
+///
+/// Tall well-conditioned systems go through QR; the rest through the singular values.
+pub fn lstsq<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> Result<Array2<T>> {
+    finite("lstsq", &a)?;
+    finite("lstsq", &b)?;
+    if a.nrows() != b.nrows() {
+        return Err(Error::Shape { what: "lstsq", left: a.shape().to_vec(), right: b.shape().to_vec() });
+    }
+    if a.nrows() >= a.ncols() {
+        let qr = as_faer(&a).qr();
+        let r = qr.thin_R();
+        let diag = (0..r.ncols()).map(|i| num_traits::Float::abs(r[(i, i)]));
+        let (lo, hi) = diag.fold((T::max_value(), T::of(0.0)), |(lo, hi), v| {
+            (num_traits::Float::min(lo, v), num_traits::Float::max(hi, v))
+        });
+        if lo > hi * rcond * T::of(1e3) {
+            return Ok(from_faer(qr.solve_lstsq(as_faer(&b)).as_ref()));
+        }
+    }
+    let d = svd(a)?;
+    let cut = d.s.first().copied().unwrap_or_else(T::default) * rcond;
+    let mut utb = crate::matmul(d.u.t(), b);
+    for (mut row, &s) in utb.rows_mut().into_iter().zip(&d.s) {
+        row.mapv_inplace(|v| if s > cut { v / s } else { T::of(0.0) });
+    }
+    Ok(crate::matmul(d.vt.t(), utb.view()))
+}

@@ -1,0 +1,15 @@
+//! One dense matrix of any size, as [`ndarray`] views: products, decompositions, functions of symmetric matrices.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `product` | [`gemm`] and [`matmul`] on strided views |
+//! | `decompose` | eigenvalues, singular values, Cholesky, least squares |
+//! | `symmetric` | functions of symmetric matrices, half-vectorisation, checks |
+
+mod decompose;
+mod product;
+mod symmetric;
+
+pub use decompose::{Eigh, Svd, cholesky, eigh, lstsq, solve_spd, svd};
+pub use product::{gemm, matmul};
+pub use symmetric::{is_symmetric, smat, svec, sym_fn, symmetrise};

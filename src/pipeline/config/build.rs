@@ -1,0 +1,274 @@
+//! From declarations to units: kinds looked up, parameters checked, stages ordered, units joined.
+
+use super::matrix::{Cell, cells};
+use super::overlay::{Declared, Entries, Overlaid, keys, whole};
+use super::substitute::fill;
+use crate::freshness::key::derive_seed;
+use crate::kind::{Kind, Registry};
+use crate::plan::{Plan, PlannedStage, Resources, SlurmOptions, Unit, label};
+use crate::value::Value;
+use crate::value::size::bytes;
+use crate::value::typed::ParamError;
+use crate::yaml::ConfigError;
+use crate::yaml::{Data, Node};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Component, Path, PathBuf};
+
+type Result<T> = std::result::Result<T, ConfigError>;
+
+/// Builds the plan.
+pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registry) -> Result<Plan> {
+    let mut plan = Plan {
+        folder: folder.to_path_buf(),
+        profile: profile.to_string(),
+        seed: all.seed,
+        stages: Vec::new(),
+        units: Vec::new(),
+        slurm: slurm(all.slurm.as_ref())?,
+    };
+    // A global parameter is checked even when no stage uses it, so that a mistake shows before somebody uses it.
+    for (_, value) in all.params.values() {
+        fill(value, &all.params)?;
+    }
+    for index in order(&all.stages)? {
+        let declared = &all.stages[index];
+        let name = declared.name.text();
+        let kind_name = declared.kind.text();
+        let kind = kinds.get(&kind_name).ok_or_else(|| {
+            ConfigError::at(&declared.kind, format!("stage `{name}`: there is no kind `{kind_name}`"))
+                .suggest(&kind_name, &kinds.names())
+        })?;
+        let filled = |entries: &Entries| -> Result<Entries> {
+            entries.iter().map(|(k, (key, v))| Ok((k.clone(), (key.clone(), fill(v, &all.params)?)))).collect()
+        };
+        let (with, matrix) = (filled(&declared.with)?, filled(&declared.matrix)?);
+        let exclude = declared.exclude.as_ref().map(|e| fill(e, &all.params)).transpose()?;
+        let start = plan.units.len();
+        let stage = plan.stages.len();
+        let mut units = Vec::new();
+        for cell in cells(&name, &matrix, exclude.as_ref())? {
+            units.push(unit(stage, declared, kind.as_ref(), &with, &cell, all.seed)?);
+        }
+        sort(&mut units);
+        if let Some(pair) = units.windows(2).find(|p| p[0].label == p[1].label) {
+            let place = matrix.values().next().map_or(&declared.name, |(key, _)| key);
+            return Err(ConfigError::at(place, format!("stage `{name}`: the unit `{}` appears twice", pair[0].label))
+                .help("remove the repeated value from its axis"));
+        }
+        plan.units.extend(units);
+        plan.stages.push(PlannedStage {
+            name: name.clone(),
+            kind: kind.clone(),
+            needs: declared.needs.iter().map(Node::text).collect(),
+            axes: matrix.keys().cloned().collect(),
+            units: start..plan.units.len(),
+            resources: resources(declared)?,
+            retries: match &declared.retries {
+                Some(node) => whole(node, &format!("stage `{name}`: `retries`"))?.min(1000) as u32,
+                None => 0,
+            },
+            publish: publish(declared, profile)?,
+        });
+        join(&mut plan, stage, declared)?;
+    }
+    Ok(plan)
+}
+
+fn unit(stage: usize, declared: &Declared, kind: &dyn Kind, with: &Entries, cell: &Cell, seed: u64) -> Result<Unit> {
+    let name = declared.name.text();
+    let mut params: BTreeMap<String, Value> = with.iter().map(|(k, (_, v))| (k.clone(), v.value())).collect();
+    params.extend(cell.iter().map(|(k, v)| (k.clone(), v.value())));
+    let params = kind.check(&Value::Map(params)).map_err(|e| refuse(&name, declared, with, cell, &e))?;
+    // Labels come from the canonical value, so that `1` and `1.0` name the same unit of a stage that reads a float.
+    let axis = |k: &String, v: &Node| (k.clone(), params.get(k).cloned().unwrap_or_else(|| v.value()));
+    let axes: BTreeMap<String, Value> = cell.iter().map(|(k, v)| axis(k, v)).collect();
+    let label = label(&axes);
+    let id = if label.is_empty() { name } else { format!("{name}/{label}") };
+    let seed = derive_seed(seed, kind.seed_name(), &params);
+    Ok(Unit { stage, label, id, axes, params, seed, inputs: Vec::new() })
+}
+
+/// Turns a kind's error about a parameter into an error at the place where the parameter is written.
+fn refuse(stage: &str, declared: &Declared, with: &Entries, cell: &Cell, error: &ParamError) -> ConfigError {
+    let mut steps = error.path.split('.');
+    let first = steps.next().unwrap_or_default();
+    let unknown = error.message.starts_with("unknown parameter");
+    let mut place = match (cell.get(first), with.get(first)) {
+        (Some(value), _) if !unknown => value.clone(),
+        (_, Some((_, value))) if !unknown => value.clone(),
+        (Some(_), _) => declared.matrix.get(first).map_or(&declared.name, |(key, _)| key).clone(),
+        (_, Some((key, _))) => key.clone(),
+        _ => declared.name.clone(),
+    };
+    for step in steps {
+        let inner = match &place.data {
+            Data::Map(entries) => entries.iter().find(|(k, _)| k.text() == step),
+            Data::List(items) => {
+                let item = step.parse::<usize>().ok().and_then(|i| items.get(i)).cloned();
+                place = item.unwrap_or(place);
+                continue;
+            }
+            Data::Scalar(_) => None,
+        };
+        let Some((key, value)) = inner else { break };
+        place = if unknown && error.path.ends_with(step) { key.clone() } else { value.clone() };
+    }
+    let what = match (unknown || error.path.is_empty(), error.path.as_str()) {
+        (true, _) => format!("stage `{stage}`: {}", error.message),
+        (false, path) => format!("stage `{stage}`, parameter `{path}`: {}", error.message),
+    };
+    let wrong = if unknown { error.path.rsplit('.').next().unwrap_or_default().to_string() } else { place.text() };
+    ConfigError::at(&place, what).suggest(&wrong, &error.candidates)
+}
+
+/// Stages after what they need, alphabetically where that leaves a choice.
+fn order(stages: &[Declared]) -> Result<Vec<usize>> {
+    let index: HashMap<String, usize> = stages.iter().enumerate().map(|(i, s)| (s.name.text(), i)).collect();
+    let names: Vec<&String> = index.keys().collect();
+    let mut needs: Vec<Vec<usize>> = vec![Vec::new(); stages.len()];
+    for (i, stage) in stages.iter().enumerate() {
+        for need in &stage.needs {
+            let (text, name) = (need.text(), stage.name.text());
+            let &j = index.get(&text).ok_or_else(|| {
+                let mut names = names.clone();
+                names.sort();
+                ConfigError::at(need, format!("stage `{name}` needs `{text}`, which does not exist"))
+                    .suggest(&text, &names)
+            })?;
+            if needs[i].contains(&j) {
+                return Err(ConfigError::at(need, format!("stage `{name}` needs `{text}` twice")));
+            }
+            needs[i].push(j);
+        }
+    }
+    let mut by_name: Vec<usize> = (0..stages.len()).collect();
+    by_name.sort_by_key(|&i| stages[i].name.text());
+    let (mut done, mut out) = (vec![false; stages.len()], Vec::new());
+    while out.len() < stages.len() {
+        match by_name.iter().copied().find(|&i| !done[i] && needs[i].iter().all(|&j| done[j])) {
+            Some(i) => {
+                done[i] = true;
+                out.push(i);
+            }
+            None => return Err(cycle(stages, &needs, &done, &by_name)),
+        }
+    }
+    Ok(out)
+}
+
+/// The error for a circle of `needs`: follows them among the stages that are left until a stage appears twice.
+fn cycle(stages: &[Declared], needs: &[Vec<usize>], done: &[bool], by_name: &[usize]) -> ConfigError {
+    let mut path: Vec<usize> = by_name.iter().copied().filter(|&i| !done[i]).take(1).collect();
+    loop {
+        let last = path[path.len() - 1];
+        // Every stage that is left needs another one that is left, or it would have been placed.
+        let next = needs[last].iter().copied().find(|&j| !done[j]).unwrap_or(last);
+        if let Some(start) = path.iter().position(|&i| i == next) {
+            let mut names: Vec<String> = path[start..].iter().map(|&i| stages[i].name.text()).collect();
+            names.push(names[0].clone());
+            let message = format!("the stages need each other in a circle: {}", names.join(" needs "));
+            let place = stages[path[start]].needs.iter().find(|n| n.text() == names[1]);
+            return ConfigError::at(place.unwrap_or(&stages[next].name), message);
+        }
+        path.push(next);
+    }
+}
+
+/// Joins the units of a stage with the units it needs; the rule stands in [`crate::plan`].
+fn join(plan: &mut Plan, stage: usize, declared: &Declared) -> Result<()> {
+    for need in &declared.needs {
+        let Some(up) = plan.stages.iter().position(|s| s.name == need.text()) else { continue };
+        let (upstream, downstream) = (&plan.stages[up], &plan.stages[stage]);
+        let shared: Vec<&String> = upstream.axes.iter().filter(|a| downstream.axes.contains(a)).collect();
+        let place = |unit: &Unit| -> Vec<u8> {
+            let value = |a: &&String| unit.axes.get(*a).map(Value::joined).unwrap_or_default();
+            Value::List(shared.iter().map(value).collect()).canonical_bytes()
+        };
+        let mut groups: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+        for index in upstream.units.clone() {
+            groups.entry(place(&plan.units[index])).or_default().push(index);
+        }
+        let range = downstream.units.clone();
+        for index in range {
+            let found = groups.get(&place(&plan.units[index])).cloned().ok_or_else(|| {
+                let id = &plan.units[index].id;
+                let axes = shared.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
+                ConfigError::at(need, format!("unit `{id}` finds no unit of `{}` with the same {axes}", need.text()))
+                    .help("give both stages the same values on the axes they share, or exclude the unit")
+            })?;
+            plan.units[index].inputs.extend(found);
+        }
+    }
+    for unit in &mut plan.units[plan.stages[stage].units.clone()] {
+        unit.inputs.sort_unstable();
+    }
+    Ok(())
+}
+
+/// By axis values, numbers as numbers, so that `seed=2` comes before `seed=10`.
+fn sort(units: &mut [Unit]) {
+    let rank = |v: &Value| v.as_f64().unwrap_or(f64::INFINITY);
+    units.sort_by(|a, b| {
+        let differing = a.axes.values().zip(b.axes.values()).find(|(x, y)| x != y);
+        differing.map_or(std::cmp::Ordering::Equal, |(x, y)| {
+            rank(x).total_cmp(&rank(y)).then_with(|| x.to_string().cmp(&y.to_string()))
+        })
+    });
+}
+
+/// The options of the cluster. They are checked here, so that a mistake is shown at its line before a cluster is used.
+fn slurm(node: Option<&Node>) -> Result<SlurmOptions> {
+    let Some(node) = node else { return Ok(SlurmOptions::default()) };
+    SlurmOptions::from_value(&node.value()).map_err(|e| {
+        let place = node.get(e.path.split('.').next().unwrap_or_default()).unwrap_or(node);
+        let what = if e.path.is_empty() { "`slurm`".to_string() } else { format!("`slurm`, option `{}`", e.path) };
+        ConfigError::at(place, format!("{what}: {}", e.message)).suggest(&e.path, &e.candidates)
+    })
+}
+
+fn resources(declared: &Declared) -> Result<Resources> {
+    let mut out = Resources::default();
+    let Some(node) = &declared.resources else { return Ok(out) };
+    let what = format!("stage `{}`: `resources`", declared.name.text());
+    keys(node, &["threads", "memory", "gpu"], &what)?;
+    if let Some(threads) = node.get("threads") {
+        out.threads = match threads.value() {
+            Value::Str(s) if s == "all" => None,
+            Value::Int(n) if n >= 1 => Some(n as usize),
+            _ => {
+                return Err(ConfigError::at(threads, format!("{what}: `threads` is a number from 1, or `all`")));
+            }
+        };
+    }
+    if let Some(memory) = node.get("memory") {
+        out.memory = bytes(&memory.value()).ok_or_else(|| {
+            ConfigError::at(memory, format!("{what}: `memory` is a size, found {}", memory.type_name()))
+                .help("write `500MB`, `2GB` or a number of bytes")
+        })?;
+    }
+    if let Some(gpu) = node.get("gpu") {
+        out.gpu = match gpu.value() {
+            Value::Bool(b) => usize::from(b),
+            _ => whole(gpu, &format!("{what}: `gpu`"))? as usize,
+        };
+    }
+    Ok(out)
+}
+
+/// The folder to copy artefacts into. A profile that is not the default has a folder of its own inside it, so that the
+/// copies of a quick run never replace those of the default profile.
+fn publish(declared: &Declared, profile: &str) -> Result<Option<PathBuf>> {
+    let Some(node) = &declared.publish else { return Ok(None) };
+    let what = format!("stage `{}`: `publish`", declared.name.text());
+    let Value::Str(text) = node.value() else {
+        return Err(ConfigError::at(node, format!("{what}: expected a folder, found {}", node.type_name())));
+    };
+    let mut path = PathBuf::from(&text);
+    if profile != "default" {
+        path.push(profile);
+    }
+    if !path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
+        return Err(ConfigError::at(node, format!("{what}: `{}` leaves the project's folder", path.display())));
+    }
+    Ok(Some(path))
+}

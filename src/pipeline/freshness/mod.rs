@@ -1,0 +1,197 @@
+//! Who decides whether a unit must run: [`Judge`].
+//!
+//! [`key`] says what a result depends on, [`stale`] lists the reasons for a run.
+//!
+//! Units are judged in plan order, so a unit's inputs are judged before it is. A unit whose inputs all have results has a
+//! key; a record under that key, with healthy objects, makes it fresh. For the others, [`Judge::reasons`] finds the
+//! former unit that resembles it most and names the difference.
+
+pub mod key;
+pub mod stale;
+
+use crate::error::Result;
+use crate::kind::context::Environment;
+use crate::plan::Plan;
+use crate::store::Store;
+use crate::store::index::Index;
+use crate::store::objects::Health;
+use crate::store::record::Record;
+use crate::value::digest::Digest;
+use key::{Key, KeyParts, Sources, code_digest};
+use stale::Stale;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+/// Whether a unit has a current result.
+#[derive(Clone, Debug)]
+pub(crate) enum Freshness {
+    /// It has a current result.
+    Fresh { key: Key, record: Arc<Record> },
+    /// Its inputs are known and it has no current result. `damage` says what is wrong with the objects of its record.
+    Stale { key: Key, parts: KeyParts, damage: Vec<Stale> },
+    /// Inputs are stale, so its key is not known yet.
+    Unknown { parts: KeyParts, upstream: usize, count: usize },
+}
+
+/// At most this many former units are compared when looking for the nearest.
+const NEAREST: usize = 200;
+
+/// Judges the units of a plan against a store.
+pub(crate) struct Judge<'a> {
+    plan: &'a Plan,
+    store: &'a Store,
+    env: &'a Environment,
+    /// Per stage: its sources and their digest.
+    pub(crate) code: Vec<(Digest, Sources)>,
+    /// Per stage, found when first asked for: the last results of units that the plan no longer has.
+    former: Vec<OnceLock<Vec<(String, Key)>>>,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(plan: &'a Plan, store: &'a Store, env: &'a Environment) -> Self {
+        let code = plan.stages.iter().map(|stage| {
+            let sources: Sources = stage.kind.sources().iter().cloned().collect();
+            (code_digest(&sources), sources)
+        });
+        let former = plan.stages.iter().map(|_| OnceLock::new()).collect();
+        Self { plan, store, env, code: code.collect(), former }
+    }
+
+    /// The key parts of a unit whose inputs have the records that `record` gives; inputs without one are left out.
+    pub(crate) fn parts(&self, unit: usize, record: impl Fn(usize) -> Option<Arc<Record>>) -> KeyParts {
+        let u = &self.plan.units[unit];
+        let kind = &self.plan.stages[u.stage].kind;
+        let digests = |r: &Record| r.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
+        let inputs = u.inputs.iter().filter_map(|&i| Some((self.plan.units[i].id.clone(), digests(&*record(i)?))));
+        KeyParts {
+            kind: kind.name().to_string(),
+            schema: kind.schema(),
+            code: self.code[u.stage].0,
+            params: u.params.clone(),
+            seed: u.seed,
+            inputs: inputs.collect(),
+            // When a kind cannot say what it depends on, its error enters the key. The unit then runs, meets the same
+            // error and reports it.
+            externals: kind
+                .externals(&u.params, self.env)
+                .unwrap_or_else(|e| BTreeMap::from([("error".to_string(), e.to_string())])),
+        }
+    }
+
+    /// Judges a unit whose inputs are known by their records.
+    pub(crate) fn judge(&self, parts: KeyParts, health: bool) -> Result<Freshness> {
+        let key = parts.key();
+        if !health {
+            let record = self.store.journal.with(|i| i.records.get(&key).cloned());
+            return Ok(match record {
+                Some(record) => Freshness::Fresh { key, record },
+                None => Freshness::Stale { key, parts, damage: Vec::new() },
+            });
+        }
+        let Some((record, damage)) = self.store.look_up(&key)? else {
+            return Ok(Freshness::Stale { key, parts, damage: Vec::new() });
+        };
+        if damage.is_empty() {
+            return Ok(Freshness::Fresh { key, record });
+        }
+        let name = |(artefact, health)| match health {
+            Health::Missing => Stale::Missing { artefact },
+            _ => Stale::Corrupt { artefact },
+        };
+        Ok(Freshness::Stale { key, parts, damage: damage.into_iter().map(name).collect() })
+    }
+
+    /// Judges the units in `scope`, which must hold the inputs of each of its units. `health` asks for the objects too.
+    pub(crate) fn all(&self, scope: &[bool], health: bool) -> Result<Vec<Option<Freshness>>> {
+        let mut states: Vec<Option<Freshness>> = vec![None; self.plan.units.len()];
+        for unit in 0..self.plan.units.len() {
+            if scope[unit] {
+                states[unit] = Some(self.one(unit, &states, health)?);
+            }
+        }
+        Ok(states)
+    }
+
+    /// Judges a unit whose inputs have been judged.
+    pub(crate) fn one(&self, unit: usize, states: &[Option<Freshness>], health: bool) -> Result<Freshness> {
+        let record = |i: usize| match &states[i] {
+            Some(Freshness::Fresh { record, .. }) => Some(record.clone()),
+            _ => None,
+        };
+        let parts = self.parts(unit, record);
+        let stale: Vec<usize> = self.plan.units[unit].inputs.iter().copied().filter(|&i| record(i).is_none()).collect();
+        match stale.first() {
+            Some(&upstream) => Ok(Freshness::Unknown { parts, upstream, count: stale.len() }),
+            None => self.judge(parts, health),
+        }
+    }
+
+    /// Why a unit is stale, and the former unit it was compared with when that has another label.
+    pub(crate) fn reasons(&self, unit: usize, state: &Freshness) -> (Vec<Stale>, Option<String>) {
+        self.store.journal.with(|index| self.reasons_in(index, unit, state))
+    }
+
+    fn reasons_in(&self, index: &Index, unit: usize, state: &Freshness) -> (Vec<Stale>, Option<String>) {
+        let (parts, upstream) = match state {
+            Freshness::Fresh { .. } => return (Vec::new(), None),
+            Freshness::Stale { damage, .. } if !damage.is_empty() => return (damage.clone(), None),
+            Freshness::Stale { key, parts, .. } => {
+                if let Some(failure) = index.failures.get(key) {
+                    let error = failure.error.lines().next().unwrap_or_default().to_string();
+                    return (vec![Stale::Failed { error }], None);
+                }
+                (parts, None)
+            }
+            Freshness::Unknown { parts, upstream, count } => (parts, Some((*upstream, *count))),
+        };
+        let mut former = None;
+        let mut reasons = match self.nearest(index, unit, parts, upstream.is_none()) {
+            Some((label, reasons)) => {
+                former = (label != self.plan.units[unit].label).then(|| self.id(unit, &label));
+                reasons
+            }
+            None => vec![Stale::NeverRan],
+        };
+        if let Some((upstream, count)) = upstream {
+            let unit = self.plan.units[upstream].id.clone();
+            reasons.push(Stale::UpstreamStale { unit, count });
+        } else if reasons.is_empty() {
+            // Its record was lost (a damaged line, say) and an equal one under another stage's name was found.
+            reasons.push(Stale::NeverRan);
+        }
+        (reasons, former)
+    }
+
+    fn id(&self, unit: usize, label: &str) -> String {
+        format!("{}/{label}", self.plan.stage_of(unit).name)
+    }
+
+    /// The former unit of the same stage that differs least: one of the same label when there is, else one whose label
+    /// the plan no longer has. (A unit that is still in the plan is not an earlier form of this one.)
+    fn nearest(&self, index: &Index, unit: usize, parts: &KeyParts, known: bool) -> Option<(String, Vec<Stale>)> {
+        let stage = self.plan.stage_of(unit);
+        let labels = index.history.get(&stage.name)?;
+        let own = &self.plan.units[unit].label;
+        let mut candidates: Vec<(&String, &Key)> = Vec::new();
+        if let Some(keys) = labels.get(own) {
+            candidates.extend(keys.iter().rev().take(NEAREST).map(|k| (own, k)));
+        } else {
+            let former = self.former[self.plan.units[unit].stage].get_or_init(|| {
+                let current: HashSet<&String> = self.plan.units[stage.units.clone()].iter().map(|u| &u.label).collect();
+                let gone = labels.iter().filter(|(label, _)| !current.contains(label));
+                gone.filter_map(|(label, keys)| Some((label.clone(), *keys.last()?))).take(NEAREST).collect()
+            });
+            candidates.extend(former.iter().map(|(label, key)| (label, key)));
+        }
+        let sources = |digest: &Digest| {
+            let mine = self.code.iter().find(|(d, _)| d == digest).map(|(_, s)| s);
+            mine.or_else(|| index.sources.get(digest).map(AsRef::as_ref))
+        };
+        let diffs = candidates.into_iter().filter_map(|(label, key)| {
+            let record = index.records.get(key)?;
+            Some((label.clone(), record.parts.diff(parts, known, sources)))
+        });
+        // The first of equals wins, and the newest come first.
+        diffs.min_by_key(|(_, diff)| diff.len())
+    }
+}

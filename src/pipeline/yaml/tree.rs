@@ -1,0 +1,262 @@
+//! From YAML text to a tree in which every node knows its line and column.
+//!
+//! Plain scalars are typed by YAML 1.2's core schema (so `no` is text and `1e-3` a number); quoted ones are text.
+//! Duplicate keys, numbers that are not finite and keys that are not scalars are refused here; merge keys (`<<`) are not
+//! supported, anchors and aliases are.
+
+use super::error::ConfigError;
+use crate::value::Value;
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A YAML text and its name in messages; nodes point into it.
+#[derive(Debug)]
+pub struct YamlText {
+    name: String,
+    text: String,
+}
+
+impl YamlText {
+    /// A text called `name` in messages.
+    pub fn new(name: &str, text: &str) -> Arc<Self> {
+        Arc::new(Self { name: name.to_string(), text: text.to_string() })
+    }
+
+    /// How messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One line of it, from 1.
+    pub fn line(&self, line: usize) -> &str {
+        self.text.lines().nth(line.saturating_sub(1)).unwrap_or("")
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// A scalar, typed.
+    Scalar(Value),
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping, in the order of the file, keys unique.
+    Map(Vec<(Node, Node)>),
+}
+
+/// A node and where it stands.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The content.
+    pub data: Data,
+    /// The text it comes from.
+    pub source: Arc<YamlText>,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+    /// How many characters to underline.
+    pub width: usize,
+}
+
+impl Node {
+    /// The same place with other content.
+    pub fn with(&self, data: Data) -> Node {
+        Node { data, ..self.clone() }
+    }
+
+    /// The entries of a map.
+    pub fn entries(&self) -> Option<&[(Node, Node)]> {
+        if let Data::Map(entries) = &self.data { Some(entries) } else { None }
+    }
+
+    /// The value under a key, when this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries()?.iter().find(|(k, _)| k.text() == key).map(|(_, v)| v)
+    }
+
+    /// A scalar's text, as it would be written bare; empty for lists and maps.
+    pub fn text(&self) -> String {
+        match &self.data {
+            Data::Scalar(Value::Str(s)) => s.clone(),
+            Data::Scalar(v) => v.to_string(),
+            _ => String::new(),
+        }
+    }
+
+    /// Whether this is `null` or empty.
+    pub fn is_null(&self) -> bool {
+        matches!(self.data, Data::Scalar(Value::Null))
+    }
+
+    /// The node as a plain value.
+    pub fn value(&self) -> Value {
+        match &self.data {
+            Data::Scalar(v) => v.clone(),
+            Data::List(items) => Value::List(items.iter().map(Node::value).collect()),
+            Data::Map(entries) => {
+                Value::Map(entries.iter().map(|(k, v)| (k.text(), v.value())).collect::<BTreeMap<_, _>>())
+            }
+        }
+    }
+
+    /// What it is, for messages.
+    pub fn type_name(&self) -> String {
+        match &self.data {
+            Data::Scalar(Value::Null) => "nothing".into(),
+            Data::Scalar(Value::Str(s)) => format!("the text `{s}`"),
+            Data::Scalar(v) => format!("`{v}`"),
+            Data::List(_) => "a list".into(),
+            Data::Map(_) => "a map".into(),
+        }
+    }
+}
+
+/// Parses a text that holds one YAML document.
+pub fn parse(source: Arc<YamlText>) -> Result<Node, ConfigError> {
+    let text = source.clone();
+    let mut reader = Reader { parser: Parser::new_from_str(&text.text), source, anchors: HashMap::new() };
+    let empty = Node { data: Data::Scalar(Value::Null), source: text.clone(), line: 1, column: 1, width: 1 };
+    let mut root = None;
+    loop {
+        match reader.next()? {
+            (Event::StreamEnd, _) => return Ok(root.unwrap_or(empty)),
+            (Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing, _) => {}
+            (event, span) => {
+                let node = reader.node(event, span)?;
+                if root.is_some() {
+                    return Err(ConfigError::at(&node, "a second document; the file must hold one"));
+                }
+                root = Some(node);
+            }
+        }
+    }
+}
+
+struct Reader<'a> {
+    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    source: Arc<YamlText>,
+    anchors: HashMap<usize, Node>,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), ConfigError> {
+        match self.parser.next() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(e)) => {
+                let (line, column) = (e.marker().line().max(1), e.marker().col() + 1);
+                let message = format!("not valid YAML: {}", e.info());
+                Err(ConfigError::at_position(self.source.name(), self.source.line(line), line, column, 1, message))
+            }
+            None => Ok((Event::StreamEnd, Span::default())),
+        }
+    }
+
+    fn place(&self, span: Span, data: Data) -> Node {
+        let (line, column) = (span.start.line().max(1), span.start.col() + 1);
+        let width = match span.end.line() == span.start.line() {
+            true => span.end.col().saturating_sub(span.start.col()).max(1),
+            false => 1,
+        };
+        Node { data, source: self.source.clone(), line, column, width }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span) -> Result<Node, ConfigError> {
+        let (node, anchor) = match event {
+            Event::Scalar(text, style, anchor, _) => {
+                let node = self.place(span, Data::Scalar(Value::Null));
+                let value = match style {
+                    ScalarStyle::Plain => plain_scalar(&text).map_err(|m| ConfigError::at(&node, m))?,
+                    _ => Value::Str(text.into_owned()),
+                };
+                (node.with(Data::Scalar(value)), anchor)
+            }
+            Event::SequenceStart(anchor, _) => {
+                let mut items = Vec::new();
+                loop {
+                    match self.next()? {
+                        (Event::SequenceEnd | Event::StreamEnd, _) => break,
+                        (event, span) => items.push(self.node(event, span)?),
+                    }
+                }
+                (self.place(span, Data::List(items)), anchor)
+            }
+            Event::MappingStart(anchor, _) => (self.map(span)?, anchor),
+            Event::Alias(anchor) => {
+                let here = self.place(span, Data::Scalar(Value::Null));
+                let target = self.anchors.get(&anchor);
+                (target.cloned().ok_or_else(|| ConfigError::at(&here, "this alias refers to nothing"))?, 0)
+            }
+            _ => (self.place(span, Data::Scalar(Value::Null)), 0),
+        };
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
+    }
+
+    fn map(&mut self, span: Span) -> Result<Node, ConfigError> {
+        let mut entries: Vec<(Node, Node)> = Vec::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        loop {
+            let (event, at) = self.next()?;
+            if matches!(event, Event::MappingEnd | Event::StreamEnd) {
+                return Ok(self.place(span, Data::Map(entries)));
+            }
+            let key = self.node(event, at)?;
+            if !matches!(key.data, Data::Scalar(_)) || key.is_null() {
+                return Err(ConfigError::at(&key, "a key must be a word"));
+            }
+            if key.text() == "<<" {
+                return Err(
+                    ConfigError::at(&key, "merge keys (`<<`) are not supported").help("use a profile or `params`")
+                );
+            }
+            if let Some(line) = seen.insert(key.text(), key.line) {
+                return Err(ConfigError::at(&key, format!("duplicate key `{}`, first on line {line}", key.text()))
+                    .help("keep one of the two"));
+            }
+            let (event, at) = self.next()?;
+            entries.push((key, self.node(event, at)?));
+        }
+    }
+}
+
+/// YAML 1.2 core schema.
+fn plain_scalar(text: &str) -> Result<Value, String> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let radix = |prefix: &str, radix| digits.strip_prefix(prefix).and_then(|d| i64::from_str_radix(d, radix).ok());
+    Ok(match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        _ if matches!(digits.to_ascii_lowercase().as_str(), ".inf" | ".nan") => {
+            return Err(format!("`{text}` is not a finite number, and parameters must be"));
+        }
+        _ if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            Value::Int(text.parse().map_err(|_| format!("`{text}` is too large for a whole number"))?)
+        }
+        _ if digits == text && radix("0x", 16).is_some() => Value::Int(radix("0x", 16).unwrap_or_default()),
+        _ if digits == text && radix("0o", 8).is_some() => Value::Int(radix("0o", 8).unwrap_or_default()),
+        _ if number(digits) => match text.parse::<f64>() {
+            Ok(x) if x.is_finite() => Value::Float(x),
+            _ => return Err(format!("`{text}` is too large for a number")),
+        },
+        _ => Value::Str(text.to_string()),
+    })
+}
+
+/// `1.5`, `.5`, `1.`, `1e-3`: digits with a point or an exponent.
+fn number(digits: &str) -> bool {
+    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
+        Some((m, e)) => (m, Some(e.strip_prefix(['-', '+']).unwrap_or(e))),
+        None => (digits, None),
+    };
+    let all = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    all(whole)
+        && all(part)
+        && !(whole.is_empty() && part.is_empty())
+        && exponent.is_none_or(|e| !e.is_empty() && all(e))
+}

@@ -1,0 +1,90 @@
+//! Minimum distance to mean: one Frechet mean per class, the nearest mean wins.
+//!
+//! Probabilities are softmax(-d^2) over the classes, as in pyRiemann.
+
+use crate::manifold::mean::{Mean, Selection, means};
+use crate::{CheckedMeanParams, Error, Metric, Result, pairwise_distances};
+use ndarray::{Array2, Array3, ArrayView3, Axis};
+
+/// A fitted classifier.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mdm {
+    metric: Metric,
+    classes: Vec<i64>,
+    means: Vec<Mean>,
+    stacked: Array3<f64>,
+}
+
+impl Mdm {
+    /// Class means of the batch (k, n, n) with one label per matrix.
+    ///
+    /// ```
+    /// use spd::{Mdm, MeanParams, Metric};
+    /// let x = ndarray::arr3(&[[[1.0, 0.0], [0.0, 1.0]], [[9.0, 0.0], [0.0, 9.0]]]);
+    /// let mdm = Mdm::fit(x.view(), &[1, 2], Metric::AffineInvariant, &MeanParams::default().check().unwrap()).unwrap();
+    /// let near_nine = ndarray::arr3(&[[[8.0, 0.5], [0.5, 8.0]]]);
+    /// assert_eq!(mdm.predict(near_nine.view()).unwrap(), [2]);
+    /// ```
+    pub fn fit(x: ArrayView3<'_, f64>, labels: &[i64], metric: Metric, params: &CheckedMeanParams) -> Result<Self> {
+        let k = x.len_of(Axis(0));
+        if labels.len() != k {
+            return Err(Error::Shape { what: "labels", expected: vec![k], got: vec![labels.len()] });
+        }
+        let mut classes = labels.to_vec();
+        classes.sort_unstable();
+        classes.dedup();
+        if classes.len() < 2 {
+            return Err(Error::Parameter { name: "classes", value: classes.len() as f64, must: "at least 2" });
+        }
+        let members = |c: &i64| -> Selection { (0..k).filter(|&i| labels[i] == *c).map(|i| (i, 1.0)).collect() };
+        let means = means(x, &classes.iter().map(members).collect::<Vec<_>>(), metric, params)?;
+        let n = x.dim().1;
+        let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
+        Ok(Mdm { metric, classes, means, stacked })
+    }
+
+    /// The labels, ascending. Columns of distances and probabilities are in this order.
+    pub fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    /// The mean of each class, with its convergence.
+    pub fn means(&self) -> &[Mean] {
+        &self.means
+    }
+
+    /// Distances to the class means, (k, classes).
+    pub fn distances(&self, x: ArrayView3<'_, f64>) -> Result<Array2<f64>> {
+        Ok(pairwise_distances(self.stacked.view(), x, self.metric)?.reversed_axes())
+    }
+
+    /// The label of the nearest mean; the smaller label on a tie.
+    pub fn predict(&self, x: ArrayView3<'_, f64>) -> Result<Vec<i64>> {
+        let nearest = |row: ndarray::ArrayView1<'_, f64>| {
+            (1..row.len()).fold(0, |best, c| if row[c] < row[best] { c } else { best })
+        };
+        Ok(self.distances(x)?.rows().into_iter().map(|row| self.classes[nearest(row)]).collect())
+    }
+
+    /// softmax(-d^2), (k, classes); rows sum to one.
+    pub fn probabilities(&self, x: ArrayView3<'_, f64>) -> Result<Array2<f64>> {
+        let mut p = self.distances(x)?.mapv(|d| -d * d);
+        for mut row in p.rows_mut() {
+            let top = row.fold(f64::NEG_INFINITY, |m, v| m.max(*v));
+            row.mapv_inplace(|v| (v - top).exp());
+            let sum = row.sum();
+            row /= sum;
+        }
+        Ok(p)
+    }
+
+    /// Share of matrices whose predicted label is the given one.
+    pub fn accuracy(&self, x: ArrayView3<'_, f64>, labels: &[i64]) -> Result<f64> {
+        let predicted = self.predict(x)?;
+        if predicted.len() != labels.len() {
+            return Err(Error::Shape { what: "labels", expected: vec![predicted.len()], got: vec![labels.len()] });
+        }
+        let hits = predicted.iter().zip(labels).filter(|(a, b)| a == b).count();
+        Ok(hits as f64 / labels.len() as f64)
+    }
+}
