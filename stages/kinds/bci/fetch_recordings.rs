@@ -27,7 +27,6 @@ pub struct Params {
 impl Stage for FetchRecordings {
     const NAME: &'static str = "fetch-recordings";
     const ABOUT: &'static str = "one BCI session: the real recording if it can be had, else a note to simulate it";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

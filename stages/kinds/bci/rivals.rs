@@ -74,7 +74,6 @@ pub const METHODS: [(&str, bool); 7] = [
 impl Stage for Rivals {
     const NAME: &'static str = "rivals";
     const ABOUT: &'static str = "out-of-sample adaptation of BCI covariances: the learned map beside its rivals";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

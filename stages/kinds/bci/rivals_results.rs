@@ -5,7 +5,8 @@ use super::rivals::METHODS;
 use crate::shared::results::{Experiment, Numbers};
 use anyhow::Result;
 use pipeline::Context;
-use report::Results;
+use report::frames::Results;
+use report::polars::prelude::DataFrame;
 
 /// The experiment.
 pub struct Rivals;
@@ -14,17 +15,17 @@ impl Experiment for Rivals {
     const NAME: &'static str = "rivals-results";
     const ABOUT: &'static str = "the accuracies of the learned map and its rivals as one table";
 
-    fn metrics(_: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+    fn metrics(_: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
         metrics(results, out)
     }
 }
 
-fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
+fn metrics(results: &DataFrame, out: &mut Numbers) -> Result<()> {
     let classes = results.numbers("classes")?.first().copied().unwrap_or(0.0) as usize;
-    out.source = source(results.only("data", "real")?.len() == results.len(), classes);
+    out.source = source(results.with("data", "real")?.height() == results.height(), classes);
     for (method, _) in METHODS {
         let name = method.to_lowercase().replace(' ', "-");
-        out.summary(&format!("rivals.{name}"), results.only("method", method)?.numbers("accuracy")?);
+        out.summary(&format!("rivals.{name}"), results.with("method", method)?.summary("accuracy")?);
     }
     Ok(())
 }

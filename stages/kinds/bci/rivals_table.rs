@@ -3,13 +3,13 @@
 use super::figures::title;
 use super::results::source;
 use super::rivals::METHODS;
-use crate::shared::results::{read_results, values};
+use crate::shared::results::read_results;
 use anyhow::Result;
 use pipeline::Context;
-use report::aggregate::Summary;
-use report::results::Cell;
+use report::frames::{Results, Summary};
+use report::polars::prelude::{Column, DataFrame, NamedFrom, Series};
 use report::table::{Best, Spec};
-use report::{Results, Source, Table};
+use report::{Source, Table};
 
 /// The method that the last note compares with the others.
 const OURS: &str = "OoSAdapt ours";
@@ -17,29 +17,31 @@ const OURS: &str = "OoSAdapt ours";
 /// Accuracy by subject and method, mean and deviation over the draws; the last row is the mean over subjects.
 pub fn rivals(ctx: &Context) -> Result<Table> {
     let results = read_results(ctx)?;
-    let subjects = values(&results, "subject")?;
+    let subjects = results.distinct("subject")?;
     let classes = results.numbers("classes")?.first().copied().unwrap_or(0.0) as usize;
-    let source = source(results.only("data", "real")?.len() == results.len(), classes);
-    let of = |subject: usize, method: &str| -> Result<Vec<f64>> {
-        Ok(results.only("subject", &subject.to_string())?.only("method", method)?.numbers("accuracy")?)
+    let source = source(results.with("data", "real")?.height() == results.height(), classes);
+    let of = |subject: usize, method: &str| -> Result<DataFrame> {
+        Ok(results.with("subject", subject as i64)?.with("method", method)?)
     };
-    let last = || [Cell::Text("mean".into())];
-    let names = subjects.iter().map(|s| Cell::Text(s.to_string())).chain(last());
-    let mut columns = vec![("subject".to_string(), names.collect())];
+    let column = |name: &str, values: Vec<Option<f64>>| Column::from(Series::new(name.into(), values));
+    let names: Vec<String> = subjects.iter().map(usize::to_string).chain(["mean".into()]).collect();
+    let mut columns = vec![Column::from(Series::new("subject".into(), names))];
     let mut specs = vec![Spec::text("Subject", "subject")];
     for (method, calibrated) in METHODS {
-        let found: Vec<Summary> = subjects.iter().map(|&s| Ok(Summary::of(of(s, method)?))).collect::<Result<_>>()?;
+        let found: Vec<Summary> =
+            subjects.iter().map(|&s| Ok(of(s, method)?.summary("accuracy")?)).collect::<Result<_>>()?;
         let mean = found.iter().map(|s| s.mean).sum::<f64>() / found.len().max(1) as f64;
         let heading = if calibrated { format!("{method} *") } else { method.to_string() };
         let sd = format!("{heading} sd");
-        columns.push((heading.clone(), found.iter().map(|s| s.mean).chain([mean]).map(Cell::Float).collect()));
-        let deviations = found.iter().map(|s| if s.sd.is_finite() { Cell::Float(s.sd) } else { Cell::Null });
-        columns.push((sd.clone(), deviations.chain([Cell::Null]).collect()));
+        columns.push(column(&heading, found.iter().map(|s| s.mean).chain([mean]).map(Some).collect()));
+        let deviations = found.iter().map(|s| Some(s.sd).filter(|sd| sd.is_finite()));
+        columns.push(column(&sd, deviations.chain([None]).collect()));
         specs.push(Spec::mean_sd(&heading, &heading, &sd, Best::Plain));
     }
+    let frame = DataFrame::new_infer_height(columns)?;
     let text = "Accuracy (%) of MDM trained on trials of the first session that the map has not seen, tested on the second session: \
                 mean ± deviation over the random choices of trials";
-    let table = Table::new("rivals", &title(text, &source), source.clone(), &Results::from_columns(columns)?, &specs)?
+    let table = Table::new("rivals", &title(text, &source), source.clone(), &frame, &specs)?
         .note(
             "A random 80 % of the first session and all of the second, without its labels, make the map; the classifier is trained on the \
              other 20 % after the map. Methods marked * also use the labels of the first 20 % of the second session. All are tested on the \
@@ -55,7 +57,8 @@ pub fn rivals(ctx: &Context) -> Result<Table> {
     for (method, _) in METHODS.into_iter().filter(|(m, _)| *m != OURS) {
         let mut differences = Vec::new();
         for &s in &subjects {
-            differences.extend(of(s, OURS)?.into_iter().zip(of(s, method)?).map(|(a, b)| a - b));
+            let (ours, theirs) = (of(s, OURS)?.numbers("accuracy")?, of(s, method)?.numbers("accuracy")?);
+            differences.extend(ours.into_iter().zip(theirs).map(|(a, b)| a - b));
         }
         let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
         words.push(format!("{method} {mean:+.2} (p = {:.3})", spd::paired_permutation_test(&differences)));
