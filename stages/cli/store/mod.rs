@@ -1,5 +1,6 @@
 //! Commands about the store: `repro path`, `repro log` and `repro gc` here, `repro verify` in `verify`.
 
+mod against;
 pub mod verify;
 
 use crate::cli::options::View;
