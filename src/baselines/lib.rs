@@ -34,6 +34,7 @@
 //!
 //! Everything is f64, deterministic by seed and the same for any number of threads.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod completion;
 pub mod error;

@@ -54,6 +54,7 @@
 //! # From signals to epochs
 //! [`signal`] filters and cuts; [`simulate`] makes recordings of the same shape, as genuine GDF files. Covariances and everything Riemannian live in `spd`.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod archive;
 pub mod bci;

@@ -50,6 +50,7 @@
 //! With b samples per step, a layer costs b r q p (p + 2 q) multiply-adds where data are symmetric and about twice that
 //! elsewhere; a matrix unit costs 3 r q^2, because E_ij is never formed. Nothing is allocated inside an epoch.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod backend;
 pub mod bound;

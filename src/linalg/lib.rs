@@ -16,6 +16,7 @@
 //! Results have the same bits on every machine: whatever its instruction set, its caches and its C library. The page of
 //! [`simd`] defines the order of operations; `dense::fixed` says how faer is held to one path.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod batch;
 pub mod dense;

@@ -25,6 +25,7 @@
 //!
 //! Everything is deterministic by seed and has the same bits for any number of threads.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod check;
 mod consensus;

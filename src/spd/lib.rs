@@ -53,6 +53,7 @@
 //! rayon in fixed blocks, and every sum has a fixed order: results have the same bits for any number of threads. Bad input is an
 //! [`Error`] that names the matrix. Feature kernels and masks over views are in the crate `multiview`.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod batch;
 mod check;

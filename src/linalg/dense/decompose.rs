@@ -97,7 +97,8 @@ pub fn solve_spd<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Result<
 
 /// The X of least norm that minimises ||A X - B||_F. Singular values below `rcond` times the largest count as zero.
 ///
-/// Tall well-conditioned systems go through QR; the rest through the singular values.
+/// Tall well-conditioned systems go through QR with column pivoting, whose diagonal shows the condition; the rest go through
+/// the singular values. Without pivoting the diagonal of R can look harmless in a matrix that is singular to rounding.
 pub fn lstsq<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> Result<Array2<T>> {
     finite("lstsq", &a)?;
     finite("lstsq", &b)?;
@@ -105,7 +106,7 @@ pub fn lstsq<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> R
         return Err(Error::Shape { what: "lstsq", left: a.shape().to_vec(), right: b.shape().to_vec() });
     }
     if a.nrows() >= a.ncols() {
-        let qr = as_faer(&a).qr();
+        let qr = as_faer(&a).col_piv_qr();
         let r = qr.thin_R();
         let diag = (0..r.ncols()).map(|i| num_traits::Float::abs(T::from_fixed(r[(i, i)])));
         let (lo, hi) = diag.fold((T::max_value(), T::of(0.0)), |(lo, hi), v| {

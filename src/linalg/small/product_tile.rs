@@ -150,6 +150,20 @@ pub(crate) unsafe fn product<S: Simd>(mut g: Product<S::Scalar>) {
     if g.m == 0 || g.n == 0 {
         return;
     }
+    if g.m == 1 {
+        // One row has one sum per vector: only a wide tile hides the latency of a multiply-add.
+        const WIDE: usize = 8;
+        while g.n >= WIDE * S::LANES {
+            // SAFETY: the tile has whole vectors inside the row; what follows it stays inside by the same count.
+            unsafe { tile::<S, 1, WIDE, true>(g, S::mask(S::LANES)) };
+            g.b = g.b.wrapping_add(WIDE * S::LANES);
+            g.c = g.c.wrapping_add(WIDE * S::LANES);
+            g.n -= WIDE * S::LANES;
+        }
+        if g.n == 0 {
+            return;
+        }
+    }
     let vectors = g.n.div_ceil(S::LANES);
     let panels = (vectors - S::MORE.min(vectors - 1)).div_ceil(S::COLS);
     let depth = g.k;

@@ -18,6 +18,7 @@
 //! | stage name, profile, comments, layout of pipeline.yaml | they change no byte; renaming a stage keeps its results (and reruns its readers, who know it by name) |
 //! | upstream *keys* | **early cutoff**: an upstream unit that reran and wrote equal bytes changes nothing below it |
 //! | threads, jobs, executor, host | results may not depend on them (`verify --rerun` checks) |
+//! | instruction set, caches, C library | the libraries compute the same bits with all of them; a GPU does not, and is an external |
 //! | file times, absolute paths | a copied project is the same project |
 //! | retries, resources, publish | they say how to run, not what comes out |
 //!

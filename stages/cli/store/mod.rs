@@ -1,5 +1,6 @@
 //! Commands about the store: `repro path` and `repro log` here, `repro gc`, `repro get` and `repro verify` in files of their own.
 
+mod against;
 pub mod gc;
 pub mod get;
 pub mod verify;
