@@ -1,6 +1,7 @@
 //! Finding the project: the nearest pipeline.yaml from here upwards.
 
 use super::options::{Choose, View};
+use pipeline::store::Store;
 use pipeline::{Config, Engine, EngineOptions, Environment, Plan};
 use std::path::{Path, PathBuf};
 
@@ -35,33 +36,48 @@ pub struct Project {
     pub plan: Plan,
     /// What stages may use.
     pub env: Environment,
+    store: Store,
 }
 
 impl Project {
     /// Find the project, read its pipeline.yaml, check it and what it is to run on.
     pub fn open(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
-        let plan = plan(&find(start)?, &view.choose)?;
+        let folder = find(start)?;
+        // The journal is read while pipeline.yaml is checked: on a large project each takes as long as the other.
+        let (plan, store) = std::thread::scope(|scope| {
+            let read = || Store::open(folder.join(STORE));
+            let reader = std::thread::Builder::new().name("store".to_string()).spawn_scoped(scope, read);
+            let plan = plan(&folder, &view.choose);
+            // Where the system gives no thread, this one reads.
+            let store = reader.ok().and_then(|reader| reader.join().ok()).unwrap_or_else(read);
+            (plan, store)
+        });
+        let plan = plan?;
         view.surroundings.check()?;
-        Ok(Project { plan, env: view.surroundings.environment() })
+        Ok(Project { plan, env: view.surroundings.environment(), store: store? })
     }
 
     /// The engine on its store.
     pub fn engine(self) -> anyhow::Result<Engine> {
-        Ok(engine(self.plan, self.env)?)
+        Ok(Engine::with_store(self.plan, self.store, options(self.env)))
     }
 }
 
 /// An engine that knows which program it is part of.
 pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
-    let options = EngineOptions {
+    Engine::open(plan, options(env))
+}
+
+/// What the engine must know of this program.
+fn options(env: Environment) -> EngineOptions {
+    EngineOptions {
         name: NAME.into(),
         recorded: vec![crate::shared::device::BACKEND.into()],
         program: env!("CARGO_PKG_VERSION").into(),
         rustc: env!("REPRO_RUSTC").into(),
         env,
         ..EngineOptions::default()
-    };
-    Engine::open(plan, options)
+    }
 }
 
 /// What a user of this program can do about an error of the engine, as the end of its sentence.
