@@ -3,6 +3,7 @@
 use super::console::message;
 use super::options::{Choose, View};
 use super::remembered;
+use pipeline::store::Store;
 use pipeline::{Config, Engine, EngineOptions, Environment, Plan};
 use std::path::{Path, PathBuf};
 
@@ -39,14 +40,25 @@ pub struct Project {
     pub env: Environment,
     /// The flags it was opened with, as [`View::flags`] gives them.
     pub flags: String,
+    store: Store,
 }
 
 impl Project {
     /// Find the project, read its pipeline.yaml, check it and what it is to run on.
     pub fn open(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
-        let plan = plan(&find(start)?, &view.choose)?;
+        let folder = find(start)?;
+        // The journal is read while pipeline.yaml is checked: on a large project each takes as long as the other.
+        let (plan, store) = std::thread::scope(|scope| {
+            let read = || Store::open(folder.join(STORE));
+            let reader = std::thread::Builder::new().name("store".to_string()).spawn_scoped(scope, read);
+            let plan = plan(&folder, &view.choose);
+            // Where the system gives no thread, this one reads.
+            let store = reader.ok().and_then(|reader| reader.join().ok()).unwrap_or_else(read);
+            (plan, store)
+        });
+        let plan = plan?;
         view.surroundings.check()?;
-        Ok(Project { plan, env: view.surroundings.environment(), flags: view.flags() })
+        Ok(Project { plan, env: view.surroundings.environment(), flags: view.flags(), store: store? })
     }
 
     /// Opens the project to look at results: with the settings of the last run, unless a flag says otherwise.
@@ -68,21 +80,25 @@ impl Project {
 
     /// The engine on its store.
     pub fn engine(self) -> anyhow::Result<Engine> {
-        Ok(engine(self.plan, self.env)?)
+        Ok(Engine::with_store(self.plan, self.store, options(self.env)))
     }
 }
 
 /// An engine that knows which program it is part of.
 pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
-    let options = EngineOptions {
+    Engine::open(plan, options(env))
+}
+
+/// What the engine must know of this program.
+fn options(env: Environment) -> EngineOptions {
+    EngineOptions {
         name: NAME.into(),
         recorded: vec![crate::shared::device::BACKEND.into(), crate::shared::device::ARITHMETIC.into()],
         program: env!("CARGO_PKG_VERSION").into(),
         rustc: env!("REPRO_RUSTC").into(),
         env,
         ..EngineOptions::default()
-    };
-    Engine::open(plan, options)
+    }
 }
 
 /// What a user of this program can do about an error of the engine, as the end of its sentence.

@@ -73,13 +73,19 @@ pub struct Engine {
 impl Engine {
     /// Opens the store, or an empty one. Writes nothing before the first [`Engine::run`].
     pub fn open(plan: Plan, options: EngineOptions) -> Result<Self> {
-        let EngineOptions { name, program, rustc, env, recorded, store } = options;
-        let store = Store::open(store.unwrap_or_else(|| plan.folder.join(format!(".{name}"))))?;
+        let folder = options.store.clone().unwrap_or_else(|| plan.folder.join(format!(".{}", options.name)));
+        Ok(Self::with_store(plan, Store::open(folder)?, options))
+    }
+
+    /// The same with a store that is open already: reading a long journal takes as long as checking a large plan, and a
+    /// program may do both at once.
+    pub fn with_store(plan: Plan, store: Store, options: EngineOptions) -> Self {
+        let EngineOptions { name, program, rustc, env, recorded, .. } = options;
         let host = host::host(&program, &rustc);
         let host_digest = Digest::of(format!("{host:?}").as_bytes());
         let settings = recorded.into_iter().filter_map(|name| env.get(&name).map(|v| (name.clone(), v.to_string())));
         let settings = settings.collect();
-        Ok(Self { plan, store, name, env: Arc::new(env), settings, host, host_digest })
+        Self { plan, store, name, env: Arc::new(env), settings, host, host_digest }
     }
 
     /// The plan.
