@@ -2,6 +2,8 @@
 
 mod common;
 use common::Project;
+use report::frames::{Results, from_parquet};
+use report::polars::prelude::{DataFrame, col};
 
 const MATRICES: &str = "
 version: 1
@@ -48,16 +50,16 @@ fn simulated_matrices_to_figures_and_table() {
     let table = std::fs::read_to_string(p.path().join("figures/table4.md")).unwrap();
     assert!(table.contains("0.572 ± 0.019") && table.contains("Tensor-train NN"), "{table}");
     // The error of zero is the scale of what is missing, so two epochs of rank 1 cannot be far from it.
-    for row in results(&p).iter().filter(|r| r["rank"] == 1) {
-        let share = row["mse"].as_f64().unwrap() / row["scale"].as_f64().unwrap();
-        assert!((0.5..2.0).contains(&share), "{row}");
+    let rows = results(&p).with("rank", 1).unwrap();
+    for (mse, scale) in rows.numbers("mse").unwrap().into_iter().zip(rows.numbers("scale").unwrap()) {
+        assert!((0.5..2.0).contains(&(mse / scale)), "{mse} {scale}");
     }
     assert!(p.ok("run all").starts_with("nothing to do"));
 }
 
 /// The gathered rows, which the test's pipeline publishes beside the figures.
-fn results(p: &Project) -> Vec<serde_json::Value> {
-    serde_json::from_slice(&std::fs::read(p.path().join("figures/results.json")).unwrap()).unwrap()
+fn results(p: &Project) -> DataFrame {
+    from_parquet(&std::fs::read(p.path().join("figures/results.parquet")).unwrap()).unwrap()
 }
 
 const DIGITS: &str = "
@@ -108,7 +110,7 @@ fn digits_to_figures_without_a_network() {
         assert_eq!(card["source"]["kind"], "embedded");
     }
     // Every kernel and sample is the paper's, so the full kernels classify well whatever the tiny settings.
-    let accuracies: Vec<f64> = results(&p).iter().filter_map(|r| r["accuracy"].as_f64()).collect();
+    let accuracies = results(&p).only(col("accuracy").is_not_null()).unwrap().numbers("accuracy").unwrap();
     assert!(accuracies.iter().any(|a| *a > 90.0), "{accuracies:?}");
 }
 

@@ -37,6 +37,7 @@
 
 mod completion;
 pub mod error;
+mod estimators;
 mod linear;
 mod networks;
 pub mod regressor;
@@ -46,6 +47,7 @@ mod tucker_decomposition;
 
 pub use completion::{cvkt, imputation};
 pub use error::{Error, Result};
+pub use estimators::{Baseline, BaselineParams};
 pub use linear::hopls::{self, Hopls};
 pub use linear::multivariate::{self, Multivariate};
 pub use linear::reduced_rank::{self, RankPath, ReducedRank};

@@ -39,14 +39,6 @@ pub enum Error {
         /// What stands there.
         value: String,
     },
-    /// Rows as CSV that cannot be read.
-    #[error("CSV line {line}: {why}; correct the line or write the file again")]
-    Csv {
-        /// Line, counted from 1.
-        line: usize,
-        /// What is wrong.
-        why: String,
-    },
     /// JSON that cannot be read as rows or claims.
     #[error("{what}: {source}; correct the file")]
     Json {
@@ -63,7 +55,7 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// polars refused.
-    #[error("result table: {0}")]
+    /// Polars refused: a file that is no table, or columns that do not fit together.
+    #[error("table of results: {0}")]
     Polars(#[from] polars::prelude::PolarsError),
 }

@@ -7,7 +7,7 @@
 //!
 //! | want | take |
 //! |---|---|
-//! | rows of results, grouped and summarised | [`results::Results`], [`aggregate::Summary`] |
+//! | rows of results, grouped and summarised | [`frames`], on polars |
 //! | a table in Markdown, CSV, LaTeX, HTML | [`table::Table`] |
 //! | a figure as SVG and PNG | [`figure::Figure`], ready made ones in [`figures`] |
 //! | the paper's claims and their verdicts | [`claims`] |
@@ -18,15 +18,14 @@
 //! From a thousand rows to a table and a figure:
 //!
 //! ```
-//! use report::{results::Results, table::{Best, Spec, Table}, figures::{RankCurve, RankPanel, error_against_rank}, source::Source};
+//! use report::{frames::{self, Results}, table::{Best, Spec, Table}, figures::{RankCurve, RankPanel, error_against_rank}, source::Source};
 //! # fn main() -> Result<(), report::Error> {
-//! let rows = Results::from_csv("model,rank,seed,mse\nptr,1,0,3.0\nptr,1,1,5.0\nptr,5,0,1e-9\nptr,5,1,3e-9\n")?;
-//! let summary = rows.aggregate(&["model", "rank"], "mse")?;
-//! let table = Table::new("t", "Error by rank", Source::Generated, &summary,
+//! let rows = frames::from_csv("model,rank,seed,mse\nptr,1,0,3.0\nptr,1,1,5.0\nptr,5,0,1e-9\nptr,5,1,3e-9\n")?;
+//! let table = Table::new("t", "Error by rank", Source::Generated, &rows.summaries(&["model", "rank"], "mse")?,
 //!     &[Spec::text("rank", "rank"), Spec::mean_sd("MSE", "mean", "sd", Best::Smallest)])?;
 //! assert!(table.markdown().contains("**(2.0 ± 1.4)×10⁻⁹**"));
 //!
-//! let (_, curve) = &rows.curves(&["model"], "rank", "mse")?[0];
+//! let curve = rows.with("model", "ptr")?.curve("rank", "mse")?;
 //! let curve = RankCurve {
 //!     samples: 100, true_rank: 5,
 //!     rank: curve.iter().map(|p| p.0).collect(),
@@ -39,8 +38,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A figure goes through three steps: description ([`figure`]) → drawing in points ([`scene`]) → SVG or PNG
-//! ([`drawing::paint`], on plotters' backends). Text is measured and drawn from an embedded font ([`font`]), so the drawing step knows every text box and
+//! A figure goes through three steps: description ([`figure`]) → plotters' charts, recorded as shapes in points ([`scene`]) → SVG or PNG
+//! ([`drawing::paint`]). Text is measured and drawn from an embedded font ([`font`]), so the recording knows every text box and
 //! tests can ask whether any two overlap.
 
 pub mod charts;
@@ -55,13 +54,13 @@ pub mod tables;
 
 pub use charts::{axis, figure, style};
 pub use drawing::{font, scene, term};
-pub use frames::{aggregate, results};
 pub use page::{card, escape};
 pub use tables::{number, table};
 
 pub use card::Card;
 pub use error::Error;
 pub use figure::Figure;
-pub use results::Results;
+pub use frames::Results;
+pub use polars;
 pub use source::Source;
 pub use table::Table;

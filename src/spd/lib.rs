@@ -57,16 +57,20 @@
 mod batch;
 mod check;
 mod error;
+pub mod estimators;
 mod manifold;
+mod transfer;
 mod transport;
 
 pub use error::{Error, Result};
 pub use manifold::{
-    CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Selection, covariance, covariances,
-    distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means, pairwise_distances,
-    powm, self_distances, sqrtm, tangent_space,
+    CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Plane, Reduction, Selection, covariance,
+    covariances, distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means,
+    pairwise_distances, powm, self_distances, sqrtm, tangent_space,
 };
+pub use transfer::*;
 pub use transport::{
     CheckedSinkhornParams, DensityWeights, Emd, GroupLasso, SinkhornParams, TransportPlan, barycentric_map,
-    density_weights, emd, largest_in_row, regularisation_from_median, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
+    density_weights, emd, largest_in_row, regularisation_from_median, sinkhorn, sinkhorn_any, sinkhorn_group_lasso,
+    sinkhorn_log,
 };

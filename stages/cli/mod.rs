@@ -2,7 +2,7 @@
 //!
 //! | where | commands |
 //! |---|---|
-//! | `run/` | `run`, `attach`, `cancel` |
+//! | `run/` | `run`, `fetch`, `attach`, `cancel` |
 //! | `show/` | `status`, `why`, `dag` |
 //! | `results/` | `figures`, `compare`, `report` |
 //! | `store/` | `path`, `get`, `log`, `gc`, `verify` |
@@ -55,6 +55,11 @@ use {
   repro status                      what is fresh, what is not
   repro fit --x X.npy --y Y.npy -o model.npz     the method on your own arrays
 
+Environment:
+  REPRO_DATA   folder with your copies of the data (as --data-dir)
+  REPRO_SIMD   instruction set: auto (the widest there is), plain, avx2 or avx512; results have the same bits with each
+  NO_COLOR     no colours
+
 Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 3 disk, stream, store or cluster, 130 interrupted."
 )]
 pub struct Cli {
@@ -68,6 +73,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Args),
+    Fetch(run::fetch::Args),
     Status(status::Args),
     Why(why::Args),
     Dag(dag::Args),
@@ -94,6 +100,7 @@ enum Command {
     Mdm(own::mdm::Args),
     Covariances(own::covariances::Args),
     Kernel(own::kernel::Args),
+    Example(own::example::Args),
 }
 
 /// Exit code for usage and configuration errors.
@@ -111,8 +118,13 @@ pub fn main() -> ExitCode {
         Err(said) => return ExitCode::from(parsed(&said)),
     };
     let dir = cli.dir.as_deref();
+    if let Err(why) = linalg::simd::requested_level() {
+        message!("{} {why}", text::Paint::stderr().red("error:"));
+        return ExitCode::from(USAGE);
+    }
     let done = match &cli.command {
         Command::Run(a) => run::run(a, dir),
+        Command::Fetch(a) => run::fetch::run(a),
         Command::Status(a) => status::run(a, dir),
         Command::Why(a) => why::run(a, dir),
         Command::Dag(a) => dag::run(a, dir),
@@ -138,6 +150,7 @@ pub fn main() -> ExitCode {
         Command::Mdm(a) => own::enter(dir).and_then(|()| own::mdm::run(a)),
         Command::Covariances(a) => own::enter(dir).and_then(|()| own::covariances::run(a)),
         Command::Kernel(a) => own::enter(dir).and_then(|()| own::kernel::run(a)),
+        Command::Example(a) => own::enter(dir).and_then(|()| own::example::run(a)),
     };
     let code = done.unwrap_or_else(|error| {
         message!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));

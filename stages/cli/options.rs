@@ -71,8 +71,12 @@ pub enum Backend {
 }
 
 impl Surroundings {
-    /// Refuses `--backend cuda` where nothing could run on it, and `--tf32` where nothing may.
+    /// Refuses a data folder that is not there, `--backend cuda` where nothing could run on it, and `--tf32` where nothing may.
     pub fn check(&self) -> anyhow::Result<()> {
+        if let Some(dir) = self.data_folder().filter(|d| !d.exists()) {
+            let from = if self.data_dir.is_some() { "--data-dir" } else { "REPRO_DATA" };
+            anyhow::bail!("{from} {}: no such folder or zip file; check the path", dir.display());
+        }
         anyhow::ensure!(!self.tf32 || self.backend() != Backend::Cpu, "--tf32 is for GPUs: leave out --backend cpu");
         if self.backend() == Backend::Cuda
             && let Err(why) = kraus::backend::probe()
@@ -120,6 +124,7 @@ impl Surroundings {
         env.set_flag(source::REQUIRE_REAL, self.require_real);
         env.set_flag(source::ACCEPT_CHANGED, self.accept_changed);
         env.set(device::BACKEND, backend);
+        env.set(device::ARITHMETIC, device::arithmetic());
         env
     }
 }

@@ -76,7 +76,7 @@ impl Project {
 pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
     let options = EngineOptions {
         name: NAME.into(),
-        recorded: vec![crate::shared::device::BACKEND.into()],
+        recorded: vec![crate::shared::device::BACKEND.into(), crate::shared::device::ARITHMETIC.into()],
         program: env!("CARGO_PKG_VERSION").into(),
         rustc: env!("REPRO_RUSTC").into(),
         env,

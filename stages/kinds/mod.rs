@@ -21,6 +21,7 @@ mod regression;
 use crate::shared::pool::Pooled;
 use crate::shared::render::Drawn;
 use crate::shared::results::Gathered;
+use crate::shared::source::Wanted;
 use pipeline::{Registry, Stage};
 use std::marker::PhantomData;
 
@@ -45,6 +46,18 @@ where
     kinds.stage(Pooled(stage), code(S::NAME));
 }
 
+/// What a unit of that kind with these parameters needs from outside, if it is a kind that fetches.
+pub fn wanted(kind: &str, params: &pipeline::Value) -> Option<Wanted> {
+    match kind {
+        completion::fetch_digits::FetchDigits::NAME => Some(Wanted::Digits),
+        bci::fetch_recordings::FetchRecordings::NAME => {
+            let p: bci::fetch_recordings::Params = pipeline::from_value(params).ok()?;
+            Some(Wanted::Recording(p.subject, p.session))
+        }
+        _ => None,
+    }
+}
+
 /// All kinds.
 pub fn kinds() -> Registry {
     let mut kinds = Registry::new();
@@ -57,10 +70,13 @@ pub fn kinds() -> Registry {
     add(k, Gathered(regression::results::Regression));
     add(k, Drawn(PhantomData::<regression::figures::What>));
 
+    add(k, bci::fetch_recordings::FetchRecordings);
     add(k, bci::covariances::Covariances);
     add(k, bci::transport::Transport);
     add(k, bci::adapt::Adapt);
+    add(k, bci::rivals::Rivals);
     add(k, Gathered(bci::results::Bci));
+    add(k, Gathered(bci::rivals_results::Rivals));
     add(k, bci::figures::BciFigures);
 
     add(k, matrices::simulate_matrices::SimulateMatrices);

@@ -54,7 +54,7 @@ pub fn figure(ctx: &Context, f: &Figure) -> Result<()> {
 /// Writes a table.
 pub fn table(ctx: &Context, t: &Table) -> Result<()> {
     let path = |ending: &str| ctx.output(&format!("{}.{ending}", t.id)).map_err(|e| anyhow::anyhow!("{e}"));
-    for (ending, text) in [("md", t.markdown()), ("csv", t.csv()), ("tex", t.latex()), ("html", t.html())] {
+    for (ending, text) in [("md", t.markdown()), ("csv", t.csv()?), ("tex", t.latex()), ("html", t.html())] {
         fs_err::write(path(ending)?, text)?;
     }
     write_json(&path("json")?, &Card::of_table(t))

@@ -1,16 +1,17 @@
 //! What every `*-results` kind writes and every `*-figures` kind reads: the rows of all fits of an experiment in one table,
 //! and its summary numbers by name.
 //!
-//! `results.csv` is for people, `results.json` for the next stage, `metrics.json` holds the numbers that the paper's claims are
-//! judged by (their names are listed in `report::claims::METRICS`).
+//! `results.parquet` is for the next stage and for Python, `results.csv` for people, `metrics.json` holds the numbers that the paper's
+//! claims are judged by (their names are listed in `report::claims::METRICS`).
 
 use crate::shared::files::{input_with, write_json};
 use crate::shared::rows::gather;
 use anyhow::Result;
 use pipeline::{Context, Stage, StageResult};
-use report::aggregate::Summary;
+use report::Source;
 use report::claims::{Metric, Metrics};
-use report::{Results, Source};
+use report::frames::{Summary, from_parquet, from_rows, to_csv, to_parquet};
+use report::polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of a kind that needs none.
@@ -27,8 +28,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// A number measured several times; nothing when no value is finite.
-    pub fn summary(&mut self, name: &str, values: Vec<f64>) {
-        let s = Summary::of(values);
+    pub fn summary(&mut self, name: &str, s: Summary) {
         if s.n > 0 {
             let sd = s.sd.is_finite().then_some(s.sd);
             self.metrics.insert(name.into(), Metric { value: s.mean, sd, source: self.source.clone() });
@@ -43,6 +43,9 @@ impl Numbers {
     }
 }
 
+/// The artefact that a rendering stage reads.
+pub const RESULTS: &str = "results.parquet";
+
 /// The numbers of one experiment. [`Gathered`] makes a kind of it.
 pub trait Experiment: Send + Sync + 'static {
     /// The name of the kind.
@@ -51,7 +54,7 @@ pub trait Experiment: Send + Sync + 'static {
     const ABOUT: &'static str;
 
     /// Computes the numbers from the rows of all fits.
-    fn metrics(ctx: &Context, results: &Results, out: &mut Numbers) -> Result<()>;
+    fn metrics(ctx: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()>;
 }
 
 /// The kind that gathers the rows of all inputs and writes them with the experiment's numbers.
@@ -63,26 +66,17 @@ impl<E: Experiment> Stage for Gathered<E> {
     type Params = NoParams;
 
     fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
-        let results = Results::from_rows(&gather(ctx)?)?;
+        let results = from_rows(&gather(ctx)?)?;
         let mut numbers = Numbers { source: Source::Generated, metrics: Metrics::new() };
         E::metrics(ctx, &results, &mut numbers)?;
-        fs_err::write(ctx.output("results.csv")?, results.to_csv())?;
-        write_json(&ctx.output("results.json")?, &results.rows())?;
+        fs_err::write(ctx.output(RESULTS)?, to_parquet(&results)?)?;
+        fs_err::write(ctx.output("results.csv")?, to_csv(&results)?)?;
         write_json(&ctx.output("metrics.json")?, &numbers.metrics)?;
         Ok(())
     }
 }
 
 /// The table that [`Gathered`] wrote, as a rendering stage reads it.
-pub fn read_results(ctx: &Context) -> Result<Results> {
-    let input = input_with(ctx, "results.json")?;
-    Ok(Results::from_json(&fs_err::read_to_string(input.path("results.json")?)?)?)
-}
-
-/// The values of a column of whole numbers, ascending.
-pub fn values(results: &Results, column: &str) -> Result<Vec<usize>> {
-    let mut found: Vec<usize> = results.numbers(column)?.into_iter().map(|v| v as usize).collect();
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+pub fn read_results(ctx: &Context) -> Result<DataFrame> {
+    Ok(from_parquet(&fs_err::read(input_with(ctx, RESULTS)?.path(RESULTS)?)?)?)
 }

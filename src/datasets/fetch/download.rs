@@ -1,16 +1,19 @@
 //! One file over HTTP into a `.part` file: resume, retries, limits. What is downloaded is not yet trusted.
+//!
+//! The client is reqwest's blocking one, the only HTTP client of the program. It honours `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, and trusts the
+//! certificates of the system and, where there are none, those of Mozilla that come with the program.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 
-use ureq::http::{Response, header};
+use ureq::http::header::{self, HeaderName};
 use ureq::{Agent, Body};
 
-use super::{Options, Progress, Remote};
+type Response = ureq::http::Response<Body>;
+
+use super::{Options, Progress, Remote, reach};
 use crate::{Error, Result};
 
 /// Timeouts and retries.
@@ -33,9 +36,6 @@ impl Default for HttpParams {
     }
 }
 
-/// Hosts that could not be reached in this process: each is tried once, so that a missing network costs seconds, once.
-static UNREACHABLE: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
-
 enum Failure {
     /// No way to the host: no retry, and not asked again.
     Unreachable(String),
@@ -45,35 +45,29 @@ enum Failure {
     Final(String),
 }
 
-/// Downloads `remote` into `part`, resuming what is there.
-pub(super) fn download(options: &Options, remote: &Remote, part: &Path) -> Result<()> {
-    let fail = |what: String| Error::Download { url: remote.address.clone(), what };
-    let host = host(&remote.address);
-    if let Some(why) = with_unreachable(|m| m.get(&host).cloned()) {
+/// Downloads `remote` from one of its addresses into `part`, resuming what is there.
+pub(super) fn download(options: &Options, remote: &Remote, address: &str, part: &Path) -> Result<()> {
+    let fail = |what: String| Error::Download { url: address.to_string(), what };
+    let host = host(address);
+    if let Some(why) = reach::given_up(options, &host) {
         return Err(fail(why));
     }
     let http = &options.http;
-    let agent: Agent = Agent::config_builder()
-        .timeout_resolve(Some(http.connect))
-        .timeout_connect(Some(http.connect))
-        .timeout_recv_response(Some(http.silence))
-        .timeout_per_read(Some(http.silence))
-        .http_status_as_error(false)
-        .max_redirects(5)
-        .user_agent("repro (research data download)")
-        .build()
-        .into();
+    let client = client(http);
     let mut wait = http.back_off;
     let mut attempt = 0;
     loop {
-        let failure = match one_attempt(&agent, options, remote, part) {
-            Ok(()) => return Ok(()),
+        let failure = match one_attempt(&client, options, remote, address, part) {
+            Ok(()) => {
+                reach::answered(options, &host);
+                return Ok(());
+            }
             Err(f) => f,
         };
         match failure {
             Failure::Unreachable(why) => {
                 let why = format!("{host} cannot be reached ({why})");
-                with_unreachable(|m| m.insert(host.clone(), why.clone()));
+                reach::give_up(options, &host, &why);
                 return Err(fail(why));
             }
             Failure::Final(why) => {
@@ -96,11 +90,31 @@ pub(super) fn forget(part: &Path) {
     let _ = std::fs::remove_file(tag_path(part));
 }
 
-fn one_attempt(agent: &Agent, options: &Options, remote: &Remote, part: &Path) -> std::result::Result<(), Failure> {
+/// A client for one download.
+fn client(http: &HttpParams) -> Agent {
+    Agent::config_builder()
+        .timeout_resolve(Some(http.connect))
+        .timeout_connect(Some(http.connect))
+        .timeout_recv_response(Some(http.silence))
+        .timeout_per_read(Some(http.silence))
+        .http_status_as_error(false)
+        .max_redirects(5)
+        .user_agent("repro (research data download)")
+        .build()
+        .into()
+}
+
+fn one_attempt(
+    client: &Agent,
+    options: &Options,
+    remote: &Remote,
+    address: &str,
+    part: &Path,
+) -> std::result::Result<(), Failure> {
     let have = part.metadata().map(|m| m.len()).unwrap_or(0);
     // Resume only what the server can confirm to be the same file.
     let tag = std::fs::read_to_string(tag_path(part)).ok().filter(|_| have > 0);
-    let mut request = agent.get(&remote.address).header(header::ACCEPT_ENCODING, "identity");
+    let mut request = client.get(address).header(header::ACCEPT_ENCODING, "identity");
     if let Some(tag) = &tag {
         request = request.header(header::RANGE, format!("bytes={have}-")).header(header::IF_RANGE, tag.as_str());
     }
@@ -183,22 +197,17 @@ fn classify(e: ureq::Error) -> Failure {
     }
 }
 
-fn with_unreachable<T>(f: impl FnOnce(&mut HashMap<String, String>) -> T) -> T {
-    let mut guard = UNREACHABLE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    f(guard.get_or_insert_with(HashMap::new))
-}
-
 /// Host and port of an address.
 fn host(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, r)| r);
     rest.split(['/', '?', '#']).next().unwrap_or(rest).to_string()
 }
 
-fn text_header(response: &Response<Body>, name: header::HeaderName) -> Option<String> {
+fn text_header(response: &Response, name: HeaderName) -> Option<String> {
     response.headers().get(name)?.to_str().ok().map(str::to_string)
 }
 
-fn content_range_start(response: &Response<Body>) -> Option<u64> {
+fn content_range_start(response: &Response) -> Option<u64> {
     text_header(response, header::CONTENT_RANGE)?.strip_prefix("bytes ")?.split('-').next()?.parse().ok()
 }
 
@@ -207,7 +216,7 @@ fn tag_path(part: &Path) -> PathBuf {
 }
 
 /// Keeps the validator that makes a later resume safe: a strong ETag, else the date of the file.
-fn save_tag(part: &Path, response: &Response<Body>) {
+fn save_tag(part: &Path, response: &Response) {
     let etag = text_header(response, header::ETAG).filter(|t| !t.starts_with("W/"));
     match etag.or_else(|| text_header(response, header::LAST_MODIFIED)) {
         Some(tag) => drop(std::fs::write(tag_path(part), tag)),

@@ -1,7 +1,9 @@
 //! From declarations to units: kinds looked up, parameters checked, stages ordered, units joined.
 
+use super::join::join;
 use super::matrix::{Cell, MOST, cells};
 use super::overlay::{Declared, Entries, Overlaid, keys, whole};
+use super::seed::Defaults;
 use super::substitute::fill;
 use crate::freshness::key::derive_seed;
 use crate::kind::{Kind, Registry};
@@ -109,34 +111,6 @@ fn unit(
     Ok(Unit { stage, label, id, axes, params, seed, inputs: Vec::new() })
 }
 
-/// The default values of a stage's parameters, each found when a unit first sets the parameter.
-#[derive(Default)]
-struct Defaults {
-    known: HashMap<String, Option<Value>>,
-}
-
-impl Defaults {
-    /// The parameters that enter a unit's seed: those that the user set to something else than the default, without
-    /// those that do not matter to randomness ([`Kind::seedless`]). So a new parameter with a default changes no seed, nor
-    /// does writing a default out.
-    fn seed_params(&mut self, kind: &dyn Kind, written: &Value, params: &Value) -> Value {
-        let (Value::Map(written), Value::Map(params)) = (written, params) else { return params.clone() };
-        let mut out = Vec::new();
-        for key in written.keys().filter(|key| !kind.seedless().contains(key)) {
-            let Some(value) = params.get(key) else { continue };
-            if !self.known.contains_key(key) {
-                let without = written.iter().filter(|(k, _)| *k != key).map(|(k, v)| (k, v.clone())).collect();
-                let default = kind.check(&Value::Map(without)).ok().and_then(|params| params.get(key).cloned());
-                self.known.insert(key.to_string(), default);
-            }
-            if self.known.get(key) != Some(&Some(value.clone())) {
-                out.push((key, value.clone()));
-            }
-        }
-        Value::Map(out.into_iter().collect())
-    }
-}
-
 /// Turns a kind's error about a parameter into an error at the place where the parameter is written.
 fn refuse(stage: &str, declared: &Declared, with: &Entries, cell: &Cell, error: &ParamError) -> ConfigError {
     let mut steps = error.path.split('.');
@@ -221,47 +195,6 @@ fn cycle(stages: &[Declared], needs: &[Vec<usize>], done: &[bool], by_name: &[us
         }
         path.push(next);
     }
-}
-
-/// More inputs than this of the units of one stage are taken for a mistake.
-const MOST_INPUTS: usize = 10_000_000;
-
-/// Joins the units of a stage with the units it needs; the rule stands in [`crate::plan`].
-fn join(plan: &mut Plan, stage: usize, declared: &Declared) -> Result<()> {
-    let mut joined = 0;
-    for need in &declared.needs {
-        let Some(up) = plan.stages.iter().position(|s| s.name == need.text()) else { continue };
-        let (upstream, downstream) = (&plan.stages[up], &plan.stages[stage]);
-        let shared: Vec<&String> = upstream.axes.iter().filter(|a| downstream.axes.contains(a)).collect();
-        let place = |unit: &Unit| -> Vec<u8> {
-            let value = |a: &&String| unit.axes.get(*a).map(Value::joined).unwrap_or_default();
-            Value::List(shared.iter().map(value).collect()).canonical_bytes()
-        };
-        let mut groups: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
-        for index in upstream.units.clone() {
-            groups.entry(place(&plan.units[index])).or_default().push(index);
-        }
-        let range = downstream.units.clone();
-        for index in range {
-            let found = groups.get(&place(&plan.units[index])).cloned().ok_or_else(|| {
-                let id = &plan.units[index].id;
-                let axes = shared.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
-                ConfigError::at(need, format!("unit `{id}` finds no unit of `{}` with the same {axes}", need.text()))
-                    .help("give both stages the same values on the axes they share, or exclude the unit")
-            })?;
-            joined += found.len();
-            if joined > MOST_INPUTS {
-                let message =
-                    format!("the units of stage `{}` read more than {MOST_INPUTS} units", declared.name.text());
-                return Err(ConfigError::at(need, message).help("give both stages an axis in common, or fewer units"));
-            }
-            plan.units[index].inputs.extend(found);
-        }
-    }
-    for unit in &mut plan.units[plan.stages[stage].units.clone()] {
-        unit.inputs.sort_unstable();
-    }
-    Ok(())
 }
 
 /// By axis values, numbers as numbers, so that `seed=2` comes before `seed=10`.

@@ -36,8 +36,10 @@
 //! `--set seed=7` the run seed, `--set stage.key=value` a parameter or an axis of one stage.
 
 mod build;
+mod join;
 pub mod matrix;
 pub mod overlay;
+mod seed;
 pub mod substitute;
 
 pub use crate::yaml::ConfigError;

@@ -9,9 +9,11 @@ pub mod answers;
 pub mod collect;
 mod execute;
 mod inspect;
+mod mark;
 mod verify;
 
 use crate::error::{Error, Result};
+use crate::freshness::key::Key;
 use crate::freshness::stale::Stale;
 use crate::freshness::{Freshness, Judge};
 use crate::host;
@@ -230,7 +232,7 @@ impl Engine {
 
     /// Writes the lock file: the units that are done as they are now, the plan's other units as the file had them. Runs of
     /// different targets may do this at once, so a change is made under the journal's lock.
-    pub(crate) fn write_lock(&self, done: &[(usize, &Arc<Record>)]) -> Result<()> {
+    pub(crate) fn write_lock(&self, done: &[(usize, Key, &Arc<Record>)]) -> Result<()> {
         let path = self.lock_path();
         let text = self.locked_with(done, &path).render(&self.name);
         if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
@@ -244,7 +246,7 @@ impl Engine {
         }
     }
 
-    fn locked_with(&self, done: &[(usize, &Arc<Record>)], path: &Path) -> Lockfile {
+    fn locked_with(&self, done: &[(usize, Key, &Arc<Record>)], path: &Path) -> Lockfile {
         let mut lock = Lockfile::default();
         if done.len() < self.plan.units.len() {
             let mut old = Lockfile::load(path).unwrap_or_default();
@@ -255,10 +257,10 @@ impl Engine {
                 }
             }
         }
-        for (unit, record) in done {
+        for (unit, key, record) in done {
             let unit = &self.plan.units[*unit];
             let artefacts = record.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
-            let locked = Locked { key: record.parts.key(), artefacts };
+            let locked = Locked { key: *key, artefacts };
             let stage = self.plan.stages[unit.stage].name.clone();
             lock.stages.entry(stage).or_default().insert(unit.label.clone(), locked);
         }

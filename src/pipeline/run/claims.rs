@@ -96,9 +96,8 @@ impl Scheduler<'_> {
             match self.at_work.entry(key) {
                 hash_map::Entry::Occupied(mut work) if work.get().leader != unit => {
                     work.get_mut().followers.push(unit);
-                    let leader = work.get().leader;
                     self.pool.release(&self.engine.plan().stage_of(unit).resources);
-                    self.hold(unit, format!("`{}`, which computes the same", self.engine.plan().units[leader].id));
+                    self.phases[unit] = Phase::Held;
                 }
                 // The leader itself comes again when it is tried again.
                 hash_map::Entry::Occupied(_) => leaders.push(unit),

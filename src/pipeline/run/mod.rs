@@ -4,6 +4,7 @@ pub(crate) mod claims;
 pub(crate) mod commit;
 pub mod event;
 pub mod executor;
+pub(crate) mod finish;
 pub mod local;
 pub(crate) mod outcome;
 pub(crate) mod pool;

@@ -31,9 +31,9 @@ use crate::freshness::key::{Key, KeyParts};
 use crate::freshness::stale::Stale;
 use crate::freshness::{Freshness, Judge};
 use crate::host;
+use crate::store::Session;
 use crate::store::owner::Gate;
 use crate::store::record::Record;
-use crate::store::{Session, roots};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -86,6 +86,8 @@ pub(crate) struct Scheduler<'a> {
     pub(super) dependents: Vec<Vec<usize>>,
     pub(super) forced: Vec<bool>,
     pub(super) phases: Vec<Phase>,
+    /// The key of each unit whose inputs are known.
+    pub(super) keys: Vec<Option<Key>>,
     pub(super) tasks: Vec<Option<UnitTask>>,
     /// Mean time of each stage's units, from former runs.
     pub(super) means: Vec<Option<f64>>,
@@ -122,6 +124,7 @@ impl<'a> Scheduler<'a> {
             dependents: plan.dependents(),
             forced,
             phases: scope.iter().map(phase).collect(),
+            keys: vec![None; plan.units.len()],
             means: plan.stages.iter().map(|s| engine.store().journal.with(|i| i.stage_mean(&s.name))).collect(),
             tasks: (0..plan.units.len()).map(|_| None).collect(),
             pool: Pool::new(Machine { threads, memory, gpus: options.gpus }, executor.queue()),
@@ -208,14 +211,16 @@ impl<'a> Scheduler<'a> {
         let record = |i: usize| if let Phase::Done(record) = &self.phases[i] { Some(record.clone()) } else { None };
         let parts = self.judge.parts(unit, record);
         let (key, damage) = match self.judge.judge(&parts, true)? {
-            Freshness::Fresh { record, .. } if !self.forced[unit] => {
+            Freshness::Fresh { key, record } if !self.forced[unit] => {
                 self.phases[unit] = Phase::Done(record);
+                self.keys[unit] = Some(key);
                 return Ok(true);
             }
             Freshness::Fresh { key, .. } => (key, vec![Stale::Forced]),
             Freshness::Stale { key, damage } => (key, damage),
             Freshness::Unknown { .. } => return Ok(false),
         };
+        self.keys[unit] = Some(key);
         self.tasks[unit] = Some(UnitTask { key, parts, damage, attempt: 1, waited: false });
         self.ready(unit);
         Ok(false)
@@ -287,31 +292,5 @@ impl<'a> Scheduler<'a> {
                 self.give_up(error);
             }
         }
-    }
-
-    fn finish(mut self, began: Instant) -> Result<Summary> {
-        let plan = self.engine.plan();
-        let id = |unit: usize| plan.units[unit].id.clone();
-        self.ran.sort_unstable();
-        self.summary.ran = self.ran.iter().map(|&u| id(u)).collect();
-        let mut done: Vec<(usize, &Arc<Record>)> = Vec::new();
-        for (unit, phase) in self.phases.iter().enumerate() {
-            match phase {
-                Phase::Blocked(by) => self.summary.blocked.push((id(unit), id(*by))),
-                Phase::Waiting(_) | Phase::Ready | Phase::Held => self.summary.not_started += 1,
-                Phase::Done(record) => done.push((unit, record)),
-                _ => {}
-            }
-        }
-        let (published, unpublished) = self.engine.publish(done.iter().copied(), self.events);
-        (self.summary.published, self.summary.unpublished) = (published, unpublished);
-        self.engine.write_lock(&done)?;
-        roots::note(self.engine.store().folder(), done.iter().map(|(_, record)| record.parts.key()));
-        self.engine.store().note_seen();
-        if self.summary.is_complete() {
-            self.engine.store().note_mended();
-        }
-        self.summary.wall = began.elapsed().as_secs_f64();
-        Ok(self.summary)
     }
 }

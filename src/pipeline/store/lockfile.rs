@@ -36,8 +36,15 @@ const HEAD: &str = "\
 version: 1
 ";
 
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// Appends text in quotes, as JSON has it.
+fn quote(out: &mut String, text: &str) {
+    if text.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::Value::from(text).to_string());
+    }
 }
 
 impl Lockfile {
@@ -46,12 +53,20 @@ impl Lockfile {
         let mut out = HEAD.replace("{}", program);
         out.push_str(if self.stages.is_empty() { "stages: {}\n" } else { "stages:\n" });
         for (stage, units) in &self.stages {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "  {}:", quoted(stage));
+            out.push_str("  ");
+            quote(&mut out, stage);
+            out.push_str(":\n");
             for (label, locked) in units {
-                let files = locked.artefacts.iter().map(|(name, digest)| format!("{}: {digest}", quoted(name)));
-                let files = files.collect::<Vec<_>>().join(", ");
-                let _ = writeln!(out, "    {}: {{key: {}, files: {{{files}}}}}", quoted(label), locked.key);
+                out.push_str("    ");
+                quote(&mut out, label);
+                // Writing to a String cannot fail.
+                let _ = write!(out, ": {{key: {}, files: {{", locked.key);
+                for (n, (name, digest)) in locked.artefacts.iter().enumerate() {
+                    out.push_str(if n == 0 { "" } else { ", " });
+                    quote(&mut out, name);
+                    let _ = write!(out, ": {digest}");
+                }
+                out.push_str("}}\n");
             }
         }
         out

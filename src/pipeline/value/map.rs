@@ -7,6 +7,7 @@
 use super::Value;
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// A sorted mapping.
@@ -19,7 +20,29 @@ pub struct ValueMap {
 const MOST_NAMES: usize = 4096;
 
 thread_local! {
-    static NAMES: RefCell<HashSet<Arc<str>>> = RefCell::default();
+    static NAMES: RefCell<HashSet<Arc<str>, BuildHasherDefault<NameHasher>>> = RefCell::default();
+}
+
+/// FNV-1a. Every parameter of every unit looks its name up, and names come from the user's own file: speed counts here,
+/// and protection against chosen collisions does not.
+struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The shared form of a name.

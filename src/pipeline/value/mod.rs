@@ -139,7 +139,7 @@ impl Value {
         match self {
             Value::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Value::Int(*x as i64),
             Value::List(items) => Value::List(items.iter().map(Value::joined).collect()),
-            Value::Map(map) => Value::Map(map.iter().map(|(k, v)| (k.clone(), v.joined())).collect()),
+            Value::Map(map) => Value::Map(map.iter().map(|(k, v)| (k, v.joined())).collect()),
             other => other.clone(),
         }
     }

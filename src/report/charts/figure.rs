@@ -1,4 +1,4 @@
-//! What a figure is, before layout: panels of curves, points, bars or matrices, with title, data source and words for those
+//! What a figure is, before layout: panels of curves, points or matrices, with title, data source and words for those
 //! who cannot see it. One description gives SVG and PNG.
 
 use ndarray::Array2;
@@ -47,15 +47,6 @@ pub struct Mark {
     pub label: String,
 }
 
-/// A small text inside a panel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Note {
-    /// In data coordinates.
-    pub at: (f64, f64),
-    /// What it says.
-    pub text: String,
-}
-
 /// Curves and points over two axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Xy {
@@ -69,24 +60,22 @@ pub struct Xy {
     pub points: Vec<Points>,
     /// Vertical marks.
     pub marks: Vec<Mark>,
-    /// Annotations.
-    pub notes: Vec<Note>,
 }
 
 impl Xy {
     /// An empty panel with these axes.
     pub fn new(x: Axis, y: Axis) -> Self {
-        Xy { x, y, lines: vec![], points: vec![], marks: vec![], notes: vec![] }
+        Xy { x, y, lines: vec![], points: vec![], marks: vec![] }
     }
 }
 
-/// Groups of bars: one group per category, one bar per series.
+/// Groups of points: one group per case, one point per series.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bars {
+pub struct Dots {
     /// Names under the groups.
-    pub categories: Vec<String>,
-    /// Name, value and deviation per category; NaN leaves the bar out.
-    pub series: Vec<(String, Vec<f64>, Vec<f64>)>,
+    pub cases: Vec<String>,
+    /// Name, and a value per case; NaN leaves the point out.
+    pub series: Vec<(String, Vec<f64>)>,
     /// Vertical axis.
     pub y: Axis,
 }
@@ -109,8 +98,8 @@ pub struct Heat {
 pub enum Content {
     /// Curves and points.
     Xy(Xy),
-    /// Groups of bars.
-    Bars(Bars),
+    /// Groups of points.
+    Dots(Dots),
     /// A matrix.
     Heat(Heat),
 }
@@ -151,8 +140,6 @@ pub enum Look {
     Point(Stroke),
     /// A coloured box.
     Box(Rgb),
-    /// A hatched box: no value.
-    Missing,
 }
 
 /// What stands below the title.

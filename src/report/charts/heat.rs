@@ -1,17 +1,26 @@
-//! Matrices as coloured cells with one colour bar for the whole figure. Missing cells are hatched, never coloured.
+//! Matrices as coloured rectangles with one colour bar for the whole figure. Missing cells are hatched, never coloured.
 
-use crate::charts::axis::Ruler;
-use crate::charts::figure::{Colors, Content, Heat, Panel};
-use crate::charts::layout::{Margins, widest};
-use crate::charts::style::{HATCH, INK, MISSING, PAPER, size, viridis};
-use crate::charts::xy::TICK;
+use plotters::chart::{ChartBuilder, LabelAreaPosition};
+use plotters::element::{PathElement, Rectangle};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontTransform};
+
+use super::axis::{Ruler, Scale};
+use super::elements::Cells;
+use super::figure::{Colors, Content, Heat, Panel};
+use super::layout::{Margins, widest};
+use super::style::{HATCH, INK, MISSING, PAPER, Rgb, size, viridis};
+use super::xy::{TICK, stroke};
+use crate::drawing::backend::{Drawn, area, text_style, units};
 use crate::drawing::font::{self, Weight};
-use crate::drawing::scene::{Anchor, Scene, Shape};
+use crate::drawing::scene::{Anchor, Scene};
 
 /// Width of the bar itself.
 const BAR: f64 = 8.0;
 /// Steps of colour in matrices and bar: enough for the eye, few enough for small files.
 const STEPS: f64 = 128.0;
+/// A matrix of more cells than this becomes one picture instead of rectangles.
+const MAX_RECTANGLES: usize = 4096;
 
 pub(crate) fn margins(h: &Heat) -> Margins {
     let label = |t: &str| if t.is_empty() { 0.0 } else { size::TICK * 1.25 + 1.0 };
@@ -20,92 +29,120 @@ pub(crate) fn margins(h: &Heat) -> Margins {
 
 /// The shared scale over all matrices.
 pub(crate) fn ruler(c: &Colors, panels: &[Panel], height: f64) -> Ruler {
-    let values = panels.iter().flat_map(|p| match &p.content {
-        Content::Heat(h) => h.data.iter().copied().collect::<Vec<_>>(),
-        _ => vec![],
-    });
     let mut axis = c.axis.clone();
     if axis.range.is_none() {
-        let log = axis.scale == crate::charts::axis::Scale::Log;
+        let log = axis.scale == Scale::Log;
+        let values = panels.iter().flat_map(|p| match &p.content {
+            Content::Heat(h) => h.data.iter().copied().collect::<Vec<_>>(),
+            _ => vec![],
+        });
         let (a, b) = values
             .filter(|v| v.is_finite() && (!log || *v > 0.0))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
         axis.range = (a < b).then_some((a, b));
     }
-    Ruler::fit(&axis, std::iter::empty(), (height / 24.0).max(4.0) as usize)
+    Ruler::fit(&axis, std::iter::empty(), (height / 20.0).max(4.0) as usize)
 }
 
 /// Space the bar needs at the right, with its ticks, its name and the key for missing cells.
 pub(crate) fn bar_width(c: &Colors, r: &Ruler, missing: bool) -> f64 {
     let label = if c.label.is_empty() { 0.0 } else { size::LABEL + 4.0 };
     let key = if missing { font::width("missing", size::TICK, Weight::Regular) } else { 0.0 };
-    8.0 + (BAR + TICK + 2.0 + widest(r) + label).max(key)
+    8.0 + (BAR + 2.0 * TICK + widest(r) + label).max(key)
 }
 
-fn color(r: &Ruler, v: f64) -> crate::charts::style::Rgb {
+fn color(r: &Ruler, v: f64) -> Rgb {
     let t = r.place(v).unwrap_or(0.0).clamp(0.0, 1.0);
     viridis((t * STEPS).round() / STEPS)
 }
 
-fn hatch(s: &mut Scene, [x, y, w, h]: [f64; 4]) {
-    s.line(vec![(x, y + h), (x + w, y)], 0.35, HATCH, 0);
-}
-
-pub(crate) fn draw(s: &mut Scene, h: &Heat, r: &Ruler, [x, y, w, tall]: [f64; 4]) {
+pub(crate) fn draw(s: &mut Scene, h: &Heat, r: &Ruler, [x, y, w, tall]: [f64; 4]) -> Drawn {
     let (rows, cols) = h.data.dim();
-    // Cells stay square (or as given by the shape): the matrix keeps its own height inside the row.
-    let high = (w * rows as f64 / cols as f64).min(tall);
-    let area = [x, y, w, high];
-    if h.data.iter().any(|v| v.is_nan()) {
-        s.rect(area, Some(MISSING), None);
-        let (cw, ch) = (w / cols as f64, high / rows as f64);
-        if rows * cols <= 4096 {
-            for ((i, j), v) in h.data.indexed_iter() {
-                if v.is_nan() {
-                    hatch(s, [x + j as f64 * cw, y + i as f64 * ch, cw, ch]);
-                }
-            }
+    let (high, wide) = (rows as f64, cols as f64);
+    // Cells stay square: the matrix keeps its own height inside the row.
+    let tall = (w * high / wide).min(tall);
+    let m = margins(h);
+    let on = area(s, [x - m.left, y, w + m.left, tall + m.bottom]);
+    let mut chart = ChartBuilder::on(&on)
+        .set_label_area_size(LabelAreaPosition::Left, units(m.left))
+        .set_label_area_size(LabelAreaPosition::Bottom, units(m.bottom))
+        .build_cartesian_2d(0.0..wide, high..0.0)?;
+    let names = text_style(size::TICK, Weight::Regular, INK);
+    chart
+        .configure_mesh()
+        .disable_mesh()
+        .disable_axes()
+        .axis_desc_style(names)
+        .x_desc(&h.x_label)
+        .y_desc(&h.y_label)
+        .draw()?;
+    let at = |i: usize, j: usize| (j as f64, i as f64);
+    let gaps = h.data.indexed_iter().filter(|(_, v)| v.is_nan());
+    if gaps.clone().next().is_some() {
+        chart.draw_series([Rectangle::new([(0.0, 0.0), (wide, high)], MISSING.filled())])?;
+        if rows * cols <= MAX_RECTANGLES {
+            chart.draw_series(
+                gaps.map(|((i, j), _)| PathElement::new(vec![at(i + 1, j), at(i, j + 1)], stroke(HATCH, 0.35))),
+            )?;
         }
     }
-    let colors = h.data.iter().map(|v| (!v.is_nan()).then(|| color(r, *v))).collect();
-    s.shapes.push(Shape::Cells { area, rows, cols, colors });
+    let colors: Vec<Option<Rgb>> = h.data.iter().map(|v| (!v.is_nan()).then(|| color(r, *v))).collect();
+    if rows * cols <= MAX_RECTANGLES {
+        // By colour, so that the SVG writes the cells of one colour as one path.
+        let mut cells: Vec<(Rgb, usize)> = colors.iter().enumerate().filter_map(|(i, c)| Some(((*c)?, i))).collect();
+        cells.sort_by_key(|(c, i)| (c.0, c.1, c.2, *i));
+        chart.draw_series(cells.iter().map(|(c, k)| {
+            let (i, j) = (k / cols, k % cols);
+            Rectangle::new([at(i, j), at(i + 1, j + 1)], c.filled())
+        }))?;
+    } else {
+        chart.draw_series([Cells { corners: [(0.0, 0.0), (wide, high)], rows, cols, colors }])?;
+    }
     if let Some(b) = h.block {
-        for i in (b..rows).step_by(b) {
-            let at = y + high * i as f64 / rows as f64;
-            s.line(vec![(x, at), (x + w, at)], 0.45, PAPER, 0);
-        }
-        for j in (b..cols).step_by(b) {
-            let at = x + w * j as f64 / cols as f64;
-            s.line(vec![(at, y), (at, y + high)], 0.45, PAPER, 0);
-        }
+        let across = (b..rows).step_by(b).map(|i| vec![at(i, 0), at(i, cols)]);
+        let down = (b..cols).step_by(b).map(|j| vec![at(0, j), at(rows, j)]);
+        chart.draw_series(across.chain(down).map(|line| PathElement::new(line, stroke(PAPER, 0.45))))?;
     }
-    s.rect(area, None, Some((INK, 0.5)));
-    let base = y + high + size::TICK * 1.2;
-    s.text(h.x_label.clone(), x + w / 2.0, base, Anchor::Middle, size::TICK, Weight::Regular, INK);
-    s.text_up(h.y_label.clone(), x - 3.0, y + high / 2.0, size::TICK, INK);
+    chart.draw_series([Rectangle::new([(0.0, 0.0), (wide, high)], stroke(INK, 0.5))])?;
+    Ok(())
 }
 
-pub(crate) fn draw_bar(s: &mut Scene, c: &Colors, r: &Ruler, missing: bool, [x, y, _, h]: [f64; 4]) {
-    let key = if missing { BAR + size::TICK * 1.4 + 8.0 } else { 0.0 };
-    let high = h - key;
-    let n = STEPS as usize;
-    let colors = (0..n).map(|i| Some(viridis(1.0 - (i as f64 + 0.5) / STEPS))).collect();
-    s.shapes.push(Shape::Cells { area: [x, y, BAR, high], rows: n, cols: 1, colors });
-    s.rect([x, y, BAR, high], None, Some((INK, 0.5)));
-    for (v, label) in &r.ticks {
-        let Some(t) = r.place(*v) else { continue };
-        let at = y + high * (1.0 - t);
-        s.line(vec![(x + BAR, at), (x + BAR + TICK, at)], 0.6, INK, 0);
-        let base = (at + size::TICK * 0.36).clamp(y + size::TICK * 0.7, y + high);
-        s.text(label.clone(), x + BAR + TICK + 1.5, base, Anchor::Start, size::TICK, Weight::Regular, INK);
+/// The colour bar with its labels on the right, and the key for missing cells below it.
+pub(crate) fn draw_bar(s: &mut Scene, c: &Colors, r: &Ruler, missing: bool, [x, y, _, h]: [f64; 4]) -> Drawn {
+    let tall = h - if missing { BAR + size::TICK * 1.4 + 8.0 } else { 0.0 };
+    let labels = 2.0 * TICK + widest(r);
+    {
+        let on = area(s, [x, y, BAR + labels, tall]);
+        let mut chart = ChartBuilder::on(&on)
+            .set_label_area_size(LabelAreaPosition::Right, units(labels))
+            .build_cartesian_2d(0.0..1.0, 0.0..STEPS)?;
+        let step = |i: usize| {
+            Rectangle::new([(0.0, i as f64), (1.0, i as f64 + 1.0)], viridis((i as f64 + 0.5) / STEPS).filled())
+        };
+        chart.draw_series((0..STEPS as usize).map(step))?;
+        let mut chart = ChartBuilder::on(&on)
+            .set_label_area_size(LabelAreaPosition::Right, units(labels))
+            .build_cartesian_2d(0.0..1.0, r.clone())?;
+        chart
+            .configure_mesh()
+            .disable_mesh()
+            .y_labels(r.labels())
+            .axis_style(stroke(INK, 0.5))
+            .set_tick_mark_size(LabelAreaPosition::Right, units(TICK))
+            .label_style(text_style(size::TICK, Weight::Regular, INK))
+            .draw()?;
+        let (low, high) = r.ends();
+        chart.draw_series([Rectangle::new([(0.0, low), (1.0, high)], stroke(INK, 0.5))])?;
+        let name = text_style(size::LABEL, Weight::Regular, INK).transform(FontTransform::Rotate270);
+        let at = (units(BAR + labels + 2.0), units(tall / 2.0));
+        on.draw_text(&c.label, &name.pos(Pos::new(HPos::Center, VPos::Top)), at)?;
     }
-    let at = x + BAR + TICK + 2.0 + widest(r) + size::LABEL * 0.8 + 3.0;
-    s.text_up(c.label.clone(), at, y + high / 2.0, size::LABEL, INK);
     if missing {
-        let square = [x, y + high + 8.0, BAR, BAR];
+        let square = [x, y + tall + 8.0, BAR, BAR];
         s.rect(square, Some(MISSING), Some((INK, 0.5)));
-        hatch(s, square);
-        let base = y + high + 8.0 + BAR + size::TICK * 1.1;
+        s.line(vec![(square[0], square[1] + BAR), (square[0] + BAR, square[1])], 0.35, HATCH);
+        let base = square[1] + BAR + size::TICK * 1.1;
         s.text("missing", x, base, Anchor::Start, size::TICK, Weight::Regular, INK);
     }
+    Ok(())
 }

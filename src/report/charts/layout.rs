@@ -1,16 +1,19 @@
 //! Layout: title line, grid of panels, colour bar, legend. All places are computed from the font's widths, so nothing overlaps
 //! and nothing is cut off; the legend always stands below the panels and covers nothing.
 
-use super::{bars, heat, legend, xy};
-use crate::charts::axis::Ruler;
-use crate::charts::figure::{Body, Content, Figure, Panel, Source};
-use crate::charts::style::{INK, SOFT, WARN, size};
+use super::axis::Ruler;
+use super::figure::{Body, Content, Figure, Heat, Panel, Source};
+use super::style::{INK, SOFT, WARN, size};
+use super::{dots, heat, legend, xy};
+use crate::drawing::backend::Refused;
 use crate::drawing::font::{self, Weight};
 use crate::drawing::scene::{Anchor, Scene, Shape};
 use crate::error::Error;
 
 /// Outer margin of every figure in points.
 pub(crate) const EDGE: f64 = 3.0;
+/// Higher than any figure, in points.
+const TALL: f64 = 20_000.0;
 /// Space between neighbouring panels.
 const GUTTER: f64 = 10.0;
 
@@ -37,15 +40,15 @@ impl Margins {
 /// A panel with its axes fitted.
 pub(crate) enum Ready<'a> {
     Xy(xy::Fitted<'a>),
-    Bars(bars::Fitted<'a>),
-    Heat(&'a crate::charts::figure::Heat),
+    Dots(dots::Fitted<'a>),
+    Heat(&'a Heat),
 }
 
 impl Ready<'_> {
     fn margins(&self) -> Margins {
         match self {
             Ready::Xy(p) => p.margins(),
-            Ready::Bars(p) => p.margins(),
+            Ready::Dots(p) => p.margins(),
             Ready::Heat(p) => heat::margins(p),
         }
     }
@@ -54,8 +57,13 @@ impl Ready<'_> {
 /// Lay a figure out.
 pub fn scene(figure: &Figure) -> Result<Scene, Error> {
     check(figure)?;
+    place(figure).map_err(|e| Error::Drawing { figure: figure.title.clone(), why: e.to_string() })
+}
+
+fn place(figure: &Figure) -> Result<Scene, Refused> {
     let width = figure.width.points();
-    let mut s = Scene::new(width, 0.0);
+    // The height is known at the end; plotters needs a canvas that reaches far enough.
+    let mut s = Scene::new(width, TALL);
     let mut y = title(&mut s, figure);
     match &figure.body {
         Body::Drawing(d) => {
@@ -64,14 +72,14 @@ pub fn scene(figure: &Figure) -> Result<Scene, Error> {
             }
             y += d.height;
         }
-        Body::Panels { panels, columns, height } => y = grid(&mut s, figure, panels, *columns, *height, y),
+        Body::Panels { panels, columns, height } => y = grid(&mut s, figure, panels, *columns, *height, y)?,
     }
     let keys = match (&figure.legend, &figure.body) {
         (Some(keys), _) => keys.clone(),
         (None, Body::Panels { panels, .. }) if !figure.own_legends => legend::collect(panels),
         _ => vec![],
     };
-    y = legend::draw(&mut s, &keys, y, EDGE, width - 2.0 * EDGE);
+    y = legend::draw(&mut s, &keys, y, EDGE, width - 2.0 * EDGE)?;
     s.height = y + EDGE;
     Ok(s)
 }
@@ -96,9 +104,9 @@ fn check(figure: &Figure) -> Result<(), Error> {
                     }
                 }
             }
-            Content::Bars(b) => {
-                if let Some(s) = b.series.iter().find(|s| s.1.len() != b.categories.len() || s.2.len() != s.1.len()) {
-                    return wrong(format!("bars `{}` in panel {} do not match the categories", s.0, i + 1));
+            Content::Dots(d) => {
+                if let Some(s) = d.series.iter().find(|s| s.1.len() != d.cases.len()) {
+                    return wrong(format!("points `{}` in panel {} do not match the cases", s.0, i + 1));
                 }
             }
             Content::Heat(h) => {
@@ -140,7 +148,14 @@ fn title(s: &mut Scene, figure: &Figure) -> f64 {
     y + 4.0
 }
 
-fn grid(s: &mut Scene, figure: &Figure, panels: &[Panel], columns: usize, height: f64, top: f64) -> f64 {
+fn grid(
+    s: &mut Scene,
+    figure: &Figure,
+    panels: &[Panel],
+    columns: usize,
+    height: f64,
+    top: f64,
+) -> Result<f64, Refused> {
     let columns = columns.min(panels.len()).max(1);
     let rows = panels.len().div_ceil(columns);
     let bar = figure.colors.as_ref().map(|c| (c, heat::ruler(c, panels, height)));
@@ -152,7 +167,7 @@ fn grid(s: &mut Scene, figure: &Figure, panels: &[Panel], columns: usize, height
         .iter()
         .map(|p| match &p.content {
             Content::Xy(xy) => Ready::Xy(xy::Fitted::new(xy, about - 40.0, height)),
-            Content::Bars(b) => Ready::Bars(bars::Fitted::new(b, about - 40.0, height)),
+            Content::Dots(d) => Ready::Dots(dots::Fitted::new(d, about - 40.0, height)),
             Content::Heat(h) => Ready::Heat(h),
         })
         .collect();
@@ -195,11 +210,11 @@ fn grid(s: &mut Scene, figure: &Figure, panels: &[Panel], columns: usize, height
             let area = [x, area_top, plot, tall];
             panel_title(s, panels.len(), i, &titles[c], x, y);
             match p {
-                Ready::Xy(f) => f.draw(s, area),
-                Ready::Bars(f) => f.draw(s, area),
+                Ready::Xy(f) => f.draw(s, area)?,
+                Ready::Dots(f) => f.draw(s, area)?,
                 Ready::Heat(h) => {
                     if let Some((_, ruler)) = &bar {
-                        heat::draw(s, h, ruler, area);
+                        heat::draw(s, h, ruler, area)?;
                     }
                 }
             }
@@ -214,7 +229,7 @@ fn grid(s: &mut Scene, figure: &Figure, panels: &[Panel], columns: usize, height
                 let Some(p) = panels.get(r * columns + c) else { break };
                 let keys = legend::collect(std::slice::from_ref(p));
                 let room = column[c].left + plot + column[c].right;
-                lowest = lowest.max(legend::draw(s, &keys, below, x, room));
+                lowest = lowest.max(legend::draw(s, &keys, below, x, room)?);
                 x += room + GUTTER;
             }
         }
@@ -228,9 +243,9 @@ fn grid(s: &mut Scene, figure: &Figure, panels: &[Panel], columns: usize, height
             ruler,
             missing,
             [s.width - EDGE - bar_width + 8.0, top, bar_width - 8.0, last_bottom - top],
-        );
+        )?;
     }
-    y + 2.0
+    Ok(y + 2.0)
 }
 
 fn letter_width() -> f64 {
@@ -260,7 +275,7 @@ fn panel_title(s: &mut Scene, of: usize, i: usize, lines: &[String], x: f64, y: 
 
 /// Tick labels of a vertical axis: the widest one's width.
 pub(crate) fn widest(r: &Ruler) -> f64 {
-    r.ticks.iter().map(|t| font::width(&t.1, size::TICK, Weight::Regular)).fold(0.0, f64::max)
+    r.ticks().iter().map(|t| font::width(&t.1, size::TICK, Weight::Regular)).fold(0.0, f64::max)
 }
 
 fn shifted(shape: &Shape, dx: f64, dy: f64) -> Shape {
@@ -269,7 +284,7 @@ fn shifted(shape: &Shape, dx: f64, dy: f64) -> Shape {
     match &mut s {
         Shape::Line { points, .. } | Shape::Fill { points, .. } => mv(points),
         Shape::Disc { at, .. } => *at = (at.0 + dx, at.1 + dy),
-        Shape::Cells { area, .. } => {
+        Shape::Cells { area, .. } | Shape::Rect { area, .. } => {
             area[0] += dx;
             area[1] += dy;
         }

@@ -1,7 +1,13 @@
 //! The legend: below the panels, in even columns, one entry per name. It cannot cover anything.
 
-use crate::charts::figure::{Content, Key, Look, Panel};
-use crate::charts::style::{HATCH, INK, MARKERS, MISSING, PALETTE, Stroke, size};
+use plotters::element::{DashedPathElement, PathElement, Rectangle};
+use plotters::style::Color;
+
+use super::elements::Dot;
+use super::figure::{Content, Key, Look, Panel};
+use super::style::{DASHES, INK, Stroke, size};
+use super::xy::stroke;
+use crate::drawing::backend::{Drawn, Refused, area, units};
 use crate::drawing::font::{self, Weight};
 use crate::drawing::scene::{Anchor, Scene};
 
@@ -22,12 +28,8 @@ pub(crate) fn collect(panels: &[Panel]) -> Vec<Key> {
                 xy.lines.iter().for_each(|l| add(&l.name, Look::Line(l.stroke)));
                 xy.points.iter().for_each(|q| add(&q.name, Look::Point(q.stroke)));
             }
-            Content::Bars(b) => {
-                let log = b.y.scale == crate::charts::axis::Scale::Log;
-                for (i, s) in b.series.iter().enumerate() {
-                    let stroke = Stroke { marker: Some(MARKERS[i % MARKERS.len()]), ..Stroke::nth(i) };
-                    add(&s.0, if log { Look::Point(stroke) } else { Look::Box(PALETTE[i % PALETTE.len()]) });
-                }
+            Content::Dots(d) => {
+                d.series.iter().enumerate().for_each(|(i, s)| add(&s.0, Look::Point(Stroke::nth(i))));
             }
             Content::Heat(_) => {}
         }
@@ -36,9 +38,9 @@ pub(crate) fn collect(panels: &[Panel]) -> Vec<Key> {
 }
 
 /// Draw the entries from `y` downwards, between `left` and `left + room`; returns the new bottom.
-pub(crate) fn draw(s: &mut Scene, keys: &[Key], y: f64, left: f64, room: f64) -> f64 {
+pub(crate) fn draw(s: &mut Scene, keys: &[Key], y: f64, left: f64, room: f64) -> Result<f64, Refused> {
     if keys.is_empty() {
-        return y;
+        return Ok(y);
     }
     let sample = if keys.iter().any(|k| matches!(k.look, Look::Line(_))) { SAMPLE } else { 8.0 };
     let entry = |k: &Key| sample + 4.0 + font::width(&k.name, size::LABEL, Weight::Regular);
@@ -61,33 +63,38 @@ pub(crate) fn draw(s: &mut Scene, keys: &[Key], y: f64, left: f64, room: f64) ->
     for (c, column) in keys.chunks(rows).enumerate() {
         for (r, k) in column.iter().enumerate() {
             let middle = y + 4.0 + (r as f64 + 0.5) * pitch;
-            look(s, k.look, x, middle, sample);
+            look(s, k.look, x, middle, sample)?;
             let base = middle + size::LABEL * 0.36;
             s.text(k.name.clone(), x + sample + 4.0, base, Anchor::Start, size::LABEL, Weight::Regular, INK);
         }
         x += w[c] + gap;
     }
-    y + 4.0 + rows as f64 * pitch
+    Ok(y + 4.0 + rows as f64 * pitch)
 }
 
-fn look(s: &mut Scene, look: Look, x: f64, y: f64, sample: f64) {
-    match look {
-        Look::Line(stroke) => {
-            s.line(vec![(x, y), (x + sample, y)], stroke.width, stroke.color, stroke.dash);
-            if let Some(m) = stroke.marker {
-                s.marker(m, (x + sample / 2.0, y), 1.9, stroke.color);
+fn look(s: &mut Scene, look: Look, x: f64, y: f64, sample: f64) -> Drawn {
+    let dot = |stroke: Stroke, r: f64| {
+        let at = (units(sample / 2.0), units(4.0));
+        stroke.marker.map(|marker| Dot { at, shift: 0.0, marker, r, color: stroke.color })
+    };
+    let on = area(s, [x, y - 4.0, sample, 8.0]);
+    let marker = match look {
+        Look::Line(line) => {
+            let (style, (dash, gap)) = (stroke(line.color, line.width), DASHES[line.dash]);
+            let ends = vec![(0, units(4.0)), (units(sample), units(4.0))];
+            if dash > 0.0 {
+                on.draw(&DashedPathElement::new(ends, units(dash), units(gap), style))?;
+            } else {
+                on.draw(&PathElement::new(ends, style))?;
             }
+            dot(line, 1.9)
         }
-        Look::Point(stroke) => {
-            if let Some(m) = stroke.marker {
-                s.marker(m, (x + sample / 2.0, y), 2.2, stroke.color);
-            }
+        Look::Point(point) => dot(point, 2.2),
+        Look::Box(color) => {
+            let (left, right) = (units(sample / 2.0 - 3.5), units(sample / 2.0 + 3.5));
+            on.draw(&Rectangle::new([(left, units(1.0)), (right, units(7.0))], color.filled()))?;
+            None
         }
-        Look::Box(c) => s.rect([x + sample / 2.0 - 3.5, y - 3.0, 7.0, 6.0], Some(c), None),
-        Look::Missing => {
-            let b = [x + sample / 2.0 - 3.5, y - 3.5, 7.0, 7.0];
-            s.rect(b, Some(MISSING), Some((INK, 0.4)));
-            s.line(vec![(b[0], b[1] + 7.0), (b[0] + 7.0, b[1])], 0.4, HATCH, 0);
-        }
-    }
+    };
+    marker.map_or(Ok(()), |m| on.draw(&m))
 }

@@ -53,8 +53,8 @@ pub const PALETTE: [Rgb; 7] = [
     RGBColor(0x22, 0x22, 0x22),
 ];
 
-/// Dash patterns in points; the first is solid.
-pub const DASHES: [&[f64]; 5] = [&[], &[5.0, 2.0], &[1.4, 1.6], &[6.0, 1.6, 1.4, 1.6], &[3.0, 1.6]];
+/// Dash patterns: lengths of dash and gap in points; the first is solid.
+pub const DASHES: [(f64, f64); 5] = [(0.0, 0.0), (5.0, 2.0), (1.4, 1.6), (9.0, 3.0), (2.8, 1.4)];
 
 /// Marker shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,13 @@
 //! The embedded font: widths for the layout, outlines for the pictures.
 //!
 //! Two weights of a subset of Inter (SIL Open Font License, see `fonts/OFL.txt`) are part of the program, so figures need no
-//! system font and have the same bytes on every machine. Text is measured and drawn from these outlines in both formats.
+//! system font and have the same bytes on every machine. The outlines are read from text that `fonts/outlines.py` made of the font
+//! files, so no font parser is built: the one that plotters offers (ttf-parser, RUSTSEC-2026-0192) is not maintained.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ab_glyph::{Font, FontRef, OutlineCurve};
+use ab_glyph_rasterizer::{Point, Rasterizer, point};
 
 /// The two weights of the house style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,11 +18,7 @@ pub enum Weight {
     Bold,
 }
 
-/// Bytes of the regular weight (TrueType).
-pub const REGULAR: &[u8] = include_bytes!("fonts/regular.ttf");
-/// Bytes of the semi-bold weight (TrueType).
-pub const BOLD: &[u8] = include_bytes!("fonts/semibold.ttf");
-/// Name under which the font is registered with plotters.
+/// The font's name in plotters' text styles.
 pub const FAMILY: &str = "Repro Sans";
 
 /// Height above the baseline that a line of text needs, as a share of its size.
@@ -28,27 +26,48 @@ pub const ASCENT: f64 = 0.77;
 /// Depth below the baseline that a line of text needs, as a share of its size.
 pub const DESCENT: f64 = 0.21;
 
-// `expect` cannot fire: the two byte strings are compiled in, and `embedded_fonts_parse` below reads both.
-static FONTS: LazyLock<[FontRef<'static>; 2]> = LazyLock::new(|| {
-    [REGULAR, BOLD].map(|bytes| FontRef::try_from_slice(bytes).expect("the embedded font is a valid TrueType file"))
-});
+const OUTLINES: [&str; 2] = [include_str!("fonts/regular.txt"), include_str!("fonts/semibold.txt")];
 
-/// Register the font with plotters, so that its own text elements can be used, too. Calling it twice does no harm.
-pub fn register() {
-    use plotters::style::{FontStyle, register_font};
-    // Registration fails only on bytes that are no font; ours are read by a test.
-    let _ = register_font(FAMILY, FontStyle::Normal, REGULAR);
-    let _ = register_font(FAMILY, FontStyle::Bold, BOLD);
-    let _ = register_font("sans-serif", FontStyle::Normal, REGULAR);
+#[derive(Clone, Copy, Debug, Default)]
+struct Glyph {
+    advance: f64,
+    path: &'static str,
 }
 
-fn face(weight: Weight) -> &'static FontRef<'static> {
-    &FONTS[weight as usize]
+#[derive(Debug)]
+struct Face {
+    units_per_em: f64,
+    glyphs: BTreeMap<char, Glyph>,
+}
+
+impl Face {
+    /// Lines that do not read are left out; the test `embedded_outlines_read` finds them.
+    fn read(text: &'static str) -> Face {
+        let (em, lines) = text.split_once('\n').unwrap_or((text, ""));
+        let glyph = |line: &'static str| {
+            let mut parts = line.splitn(3, ' ');
+            let code = u32::from_str_radix(parts.next()?, 16).ok().and_then(char::from_u32)?;
+            let advance = parts.next()?.parse().ok()?;
+            Some((code, Glyph { advance, path: parts.next().unwrap_or("") }))
+        };
+        Face { units_per_em: em.parse().unwrap_or(1000.0), glyphs: lines.lines().filter_map(glyph).collect() }
+    }
+
+    /// A character that the font does not have takes the place of the box at code point 0.
+    fn glyph(&self, c: char) -> Glyph {
+        self.glyphs.get(&c).or_else(|| self.glyphs.get(&'\0')).copied().unwrap_or_default()
+    }
+}
+
+static FACES: LazyLock<[Face; 2]> = LazyLock::new(|| OUTLINES.map(Face::read));
+
+fn face(weight: Weight) -> &'static Face {
+    &FACES[weight as usize]
 }
 
 /// Font units per em; all outlines and advances below are in these units.
 pub fn units_per_em(weight: Weight) -> f64 {
-    f64::from(face(weight).units_per_em().unwrap_or(1000.0))
+    face(weight).units_per_em
 }
 
 /// Advance width of `text` at `size` points, in points.
@@ -58,81 +77,78 @@ pub fn units_per_em(weight: Weight) -> f64 {
 /// assert!((width("ab", 16.0, Weight::Regular) - 2.0 * width("ab", 8.0, Weight::Regular)).abs() < 1e-9);
 /// ```
 pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
-    let f = face(weight);
-    let units: f64 = text.chars().map(|c| f64::from(f.h_advance_unscaled(f.glyph_id(c)))).sum();
+    let units: f64 = text.chars().map(|c| face(weight).glyph(c).advance).sum();
     units * size / units_per_em(weight)
 }
 
-/// One glyph placed on a line: its id, and its x offset in font units.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Placed {
-    /// Glyph number in the font.
-    pub id: u16,
-    /// Offset from the line's start.
-    pub x: f64,
-}
-
-/// The glyphs of a line that have an outline (no spaces).
-pub fn line(text: &str, weight: Weight) -> Vec<Placed> {
-    let f = face(weight);
+/// The characters of a line that have an outline, each with its offset from the line's start in font units.
+pub fn line(text: &str, weight: Weight) -> Vec<(char, f64)> {
     let mut x = 0.0;
     let mut out = Vec::new();
     for c in text.chars() {
-        let id = f.glyph_id(c);
-        if !c.is_whitespace() {
-            out.push(Placed { id: id.0, x });
+        let glyph = face(weight).glyph(c);
+        if !glyph.path.is_empty() {
+            out.push((c, x));
         }
-        x += f64::from(f.h_advance_unscaled(id));
+        x += glyph.advance;
     }
     out
 }
 
-/// SVG path data of a glyph in font units, y upwards.
-pub fn path(id: u16, weight: Weight) -> String {
-    let Some(outline) = face(weight).outline(ab_glyph::GlyphId(id)) else { return String::new() };
-    let mut d = String::new();
-    let mut at: Option<(f32, f32)> = None;
-    let n = |v: f32| v.round() as i32;
-    for curve in &outline.curves {
-        let (start, end) = match curve {
-            OutlineCurve::Line(a, b) => (a, b),
-            OutlineCurve::Quad(a, _, b) => (a, b),
-            OutlineCurve::Cubic(a, _, _, b) => (a, b),
-        };
-        if at != Some((start.x, start.y)) {
-            d.push_str(&format!("M{} {}", n(start.x), n(start.y)));
-        }
-        match curve {
-            OutlineCurve::Line(_, b) => d.push_str(&format!("L{} {}", n(b.x), n(b.y))),
-            OutlineCurve::Quad(_, c, b) => d.push_str(&format!("Q{} {} {} {}", n(c.x), n(c.y), n(b.x), n(b.y))),
-            OutlineCurve::Cubic(_, c, e, b) => {
-                d.push_str(&format!("C{} {} {} {} {} {}", n(c.x), n(c.y), n(e.x), n(e.y), n(b.x), n(b.y)));
-            }
-        }
-        at = Some((end.x, end.y));
-    }
-    d
+/// SVG path data of a character in font units, y upwards.
+pub fn path(c: char, weight: Weight) -> &'static str {
+    face(weight).glyph(c).path
 }
 
 /// Pixels covered by a line of text whose baseline starts at (0, 0): calls `put(x, y, coverage)`, `px` pixels per em.
 pub fn raster(text: &str, px: f64, weight: Weight, mut put: impl FnMut(i32, i32, f32)) {
-    let f = face(weight);
-    // ab_glyph's scale is the line height (ascent - descent), not the em.
-    let scale = px * f64::from(f.height_unscaled()) / units_per_em(weight);
-    for g in line(text, weight) {
-        let x = g.x * px / units_per_em(weight);
-        let glyph = ab_glyph::GlyphId(g.id).with_scale_and_position(scale as f32, ab_glyph::point(x as f32, 0.0));
-        if let Some(outlined) = f.outline_glyph(glyph) {
-            let b = outlined.px_bounds();
-            outlined.draw(|i, j, c| put(b.min.x as i32 + i as i32, b.min.y as i32 + j as i32, c));
+    let scale = px / units_per_em(weight);
+    let (up, down) = ((px * 1.1).ceil(), (px * 0.4).ceil());
+    let mut ink = Rasterizer::new((width(text, px, weight) + px).ceil() as usize, (up + down) as usize);
+    // Half an em on the left: an outline may begin before its place on the line.
+    let left = (px / 2.0).ceil();
+    for (c, offset) in line(text, weight) {
+        trace(path(c, weight), &mut ink, |x, y| point(((offset + x) * scale + left) as f32, (up - y * scale) as f32));
+    }
+    let wide = ink.dimensions().0;
+    ink.for_each_pixel(|i, coverage| {
+        if coverage > 0.0 {
+            put((i % wide) as i32 - left as i32, (i / wide) as i32 - up as i32, coverage.min(1.0));
         }
+    });
+}
+
+/// Draws path data of M, L, Q and Z onto a rasterizer.
+fn trace(data: &str, ink: &mut Rasterizer, place: impl Fn(f64, f64) -> Point) {
+    let (mut start, mut at) = (point(0.0, 0.0), point(0.0, 0.0));
+    let mut rest = data;
+    while let Some(letter) = rest.chars().next() {
+        let body = &rest[1..];
+        let end = body.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(body.len());
+        let numbers: Vec<f64> = body[..end].split(' ').filter_map(|n| n.parse().ok()).collect();
+        let points: Vec<Point> = numbers.chunks_exact(2).map(|p| place(p[0], p[1])).collect();
+        match (letter, points.as_slice()) {
+            ('M', [p]) => (start, at) = (*p, *p),
+            ('L', [p]) => {
+                ink.draw_line(at, *p);
+                at = *p;
+            }
+            ('Q', [c, p]) => {
+                ink.draw_quad(at, *c, *p);
+                at = *p;
+            }
+            _ => {
+                ink.draw_line(at, start);
+                at = start;
+            }
+        }
+        rest = &body[end..];
     }
 }
 
 /// The characters of `text` that the embedded subset does not have.
 pub fn missing(text: &str) -> Vec<char> {
-    let f = face(Weight::Regular);
-    text.chars().filter(|&c| f.glyph_id(c).0 == 0).collect()
+    text.chars().filter(|c| !face(Weight::Regular).glyphs.contains_key(c)).collect()
 }
 
 /// Break `text` at spaces into lines no wider than `max` points (a longer single word stays whole).
@@ -155,11 +171,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn embedded_fonts_parse() {
-        for bytes in [REGULAR, BOLD] {
-            assert!(FontRef::try_from_slice(bytes).is_ok());
+    fn embedded_outlines_read() {
+        for (text, face) in OUTLINES.iter().zip(FACES.iter()) {
+            assert_eq!(face.glyphs.len(), text.lines().count() - 1);
+            assert!(face.glyphs.values().all(|g| g.path.is_empty() || g.path.ends_with('Z')));
         }
-        assert!(REGULAR.len() + BOLD.len() < 100 * 1024);
+        // A letter with a hole: ink on its ring, none in its middle.
+        let mut pixels = BTreeMap::new();
+        raster("o", 60.0, Weight::Regular, |x, y, c| {
+            pixels.insert((x, y), c);
+        });
+        let (w, middle) = (width("o", 60.0, Weight::Regular) as i32, -16);
+        assert!(!pixels.contains_key(&(w / 2, middle)));
+        assert!(pixels.keys().any(|(x, y)| *x < w / 2 - 8 && *y == middle));
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Drawing: shapes in points, the embedded font, and the writers of SVG, PNG and terminal text.
+//! Drawing: shapes in points, the embedded font, the backend that plotters draws on, and the writers of SVG, PNG and terminal text.
 //!
 //! A file belongs here when it puts ink on a canvas and does not know what the ink means.
 
+pub mod backend;
 pub mod font;
 pub mod paint;
 pub mod png;
 pub mod scene;
-pub mod svg;
+mod svg;
 pub mod term;

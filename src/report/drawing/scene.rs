@@ -1,8 +1,9 @@
 //! A drawing after layout: shapes in points, origin at the top left, y downwards.
 //!
-//! Everything a figure shows is here, so overlap and cut-off checks work on this list and hold for SVG and PNG alike.
+//! Everything a figure shows is here: charts come through plotters ([`Pen`](super::backend::Pen)), titles, legends and free drawings
+//! through the functions below. Overlap and cut-off checks work on this list and hold for SVG and PNG alike.
 
-use crate::charts::style::{DASHES, Marker, PAPER, Rgb};
+use crate::charts::style::Rgb;
 use crate::drawing::font::{self, Weight};
 
 /// Where a text's x stands.
@@ -72,8 +73,8 @@ pub enum Shape {
         width: f64,
         /// Colour.
         color: Rgb,
-        /// Index into [`DASHES`].
-        dash: usize,
+        /// Opacity.
+        alpha: f64,
     },
     /// A filled polygon.
     Fill {
@@ -84,7 +85,16 @@ pub enum Shape {
         /// Opacity.
         alpha: f64,
     },
-    /// A disc or a ring.
+    /// A filled rectangle with sides along the axes; neighbours show no seam.
+    Rect {
+        /// x, y, width, height.
+        area: [f64; 4],
+        /// Colour.
+        color: Rgb,
+        /// Opacity.
+        alpha: f64,
+    },
+    /// A disc.
     Disc {
         /// Centre.
         at: (f64, f64),
@@ -92,8 +102,6 @@ pub enum Shape {
         r: f64,
         /// Colour.
         color: Rgb,
-        /// Filled, or drawn as a ring filled with paper.
-        filled: bool,
     },
     /// A grid of coloured cells; `None` is a missing one.
     Cells {
@@ -128,9 +136,9 @@ impl Scene {
     }
 
     /// Add a polyline.
-    pub fn line(&mut self, points: Vec<(f64, f64)>, width: f64, color: Rgb, dash: usize) {
+    pub fn line(&mut self, points: Vec<(f64, f64)>, width: f64, color: Rgb) {
         if points.len() > 1 {
-            self.shapes.push(Shape::Line { points, width, color, dash: dash % DASHES.len() });
+            self.shapes.push(Shape::Line { points, width, color, alpha: 1.0 });
         }
     }
 
@@ -143,14 +151,11 @@ impl Scene {
 
     /// Add a rectangle, filled and/or outlined.
     pub fn rect(&mut self, [x, y, w, h]: [f64; 4], fill: Option<Rgb>, outline: Option<(Rgb, f64)>) {
-        let p = vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)];
         if let Some(color) = fill {
-            self.fill(p.clone(), color, 1.0);
+            self.shapes.push(Shape::Rect { area: [x, y, w, h], color, alpha: 1.0 });
         }
         if let Some((color, width)) = outline {
-            let mut p = p;
-            p.push((x, y));
-            self.line(p, width, color, 0);
+            self.line(vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)], width, color);
         }
     }
 
@@ -178,36 +183,6 @@ impl Scene {
         if !text.text.is_empty() {
             self.shapes.push(Shape::Text(text));
         }
-    }
-
-    /// Add a marker of radius `r`, with a thin rim of paper so that it stands off from lines and other markers.
-    pub fn marker(&mut self, marker: Marker, (x, y): (f64, f64), r: f64, color: Rgb) {
-        let poly = |corners: &[(f64, f64)], k: f64| -> Vec<(f64, f64)> {
-            corners.iter().map(|&(a, b)| (x + k * r * a, y + k * r * b)).collect()
-        };
-        let corners: &[(f64, f64)] = match marker {
-            Marker::Disc => {
-                self.shapes.push(Shape::Disc { at: (x, y), r: r * 1.25, color: PAPER, filled: true });
-                self.shapes.push(Shape::Disc { at: (x, y), r, color, filled: true });
-                return;
-            }
-            Marker::Ring => {
-                self.shapes.push(Shape::Disc { at: (x, y), r, color, filled: false });
-                return;
-            }
-            Marker::Cross => {
-                for s in [1.0, -1.0] {
-                    self.line(vec![(x - r * 0.8, y - s * r * 0.8), (x + r * 0.8, y + s * r * 0.8)], r * 0.5, color, 0);
-                }
-                return;
-            }
-            Marker::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-            Marker::Triangle => &[(0.0, -1.15), (1.05, 0.8), (-1.05, 0.8)],
-            Marker::Down => &[(0.0, 1.15), (1.05, -0.8), (-1.05, -0.8)],
-            Marker::Diamond => &[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)],
-        };
-        self.fill(poly(corners, 1.3), PAPER, 1.0);
-        self.fill(poly(corners, 1.0), color, 1.0);
     }
 
     /// All lines of text.
@@ -256,9 +231,9 @@ impl Scene {
                         out.push(format!("disc at ({x:.1}, {y:.1})"));
                     }
                 }
-                Shape::Cells { area: [x, y, w, h], .. } => {
+                Shape::Cells { area: [x, y, w, h], .. } | Shape::Rect { area: [x, y, w, h], .. } => {
                     if !(inside(*x, *y) && inside(x + w, y + h)) {
-                        out.push(format!("cells at ({x:.1}, {y:.1})"));
+                        out.push(format!("rectangle at ({x:.1}, {y:.1})"));
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! A plotters backend that writes SVG with text as outlines.
+//! Writes a [`Scene`] as SVG with text as outlines.
 //!
 //! Why not plotters' own SVG backend: it writes text as `<text>` and leaves the font to the reader's machine, so labels
 //! move and overlap elsewhere. An embedded web font would help browsers only: LaTeX, Inkscape and code hosts ignore or block it.
@@ -6,218 +6,168 @@
 //! screen readers and search.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::fmt::Write;
 
-use plotters_backend::{BackendColor, BackendCoord, BackendStyle, DrawingBackend, DrawingErrorKind};
-
-use crate::charts::style::Rgb;
-use crate::drawing::font::{self, Weight};
-use crate::drawing::paint::Surface;
-use crate::drawing::png;
-use crate::drawing::scene::Text;
+use super::backend::PER_POINT;
+use super::font::{self, Weight};
+use super::png;
+use super::scene::{Scene, Shape, Text};
+use crate::charts::style::{PAPER, Rgb};
 use crate::page::escape::xml;
 
-type Done = Result<(), DrawingErrorKind<Infallible>>;
-
-/// Grids with more cells than this are written as an embedded image: one small file instead of thousands of paths.
-const MAX_VECTOR_CELLS: usize = 4096;
-
-/// Collects the body of an SVG file. Coordinates are whole numbers, `per_point` of them to a point.
-pub struct SvgSurface {
-    size: (u32, u32),
-    per_point: f64,
-    body: String,
-    glyphs: BTreeSet<(Weight, u16)>,
-    /// Consecutive strokes of one style become one path: dashes and grids stay small.
-    stroke: Option<(String, String)>,
+/// The body of a file as it grows. Coordinates are whole numbers, [`PER_POINT`] of them to a point.
+#[derive(Default)]
+struct Body {
+    text: String,
+    glyphs: BTreeSet<(Weight, char)>,
+    /// Consecutive shapes of one look become one path: dashes, grids and cells stay small.
+    open: Option<(String, String)>,
 }
 
-fn hex((r, g, b): (u8, u8, u8)) -> String {
-    format!("#{r:02x}{g:02x}{b:02x}")
+fn hex(c: Rgb) -> String {
+    format!("#{:02x}{:02x}{:02x}", c.0, c.1, c.2)
 }
 
-impl SvgSurface {
-    /// A canvas of `width` x `height` points.
-    pub fn new(width: f64, height: f64, per_point: f64) -> Self {
-        let size = ((width * per_point).round() as u32, (height * per_point).round() as u32);
-        SvgSurface { size, per_point, body: String::new(), glyphs: BTreeSet::new(), stroke: None }
-    }
-
-    fn flush(&mut self) {
-        if let Some((style, d)) = self.stroke.take() {
-            // Writing to a String cannot fail, here and below.
-            let _ = writeln!(self.body, "<path fill=\"none\" {style} d=\"{d}\"/>");
-        }
-    }
-
-    fn add(&mut self, element: &str) {
-        self.flush();
-        self.body.push_str(element);
-        self.body.push('\n');
-    }
-
-    /// The finished file.
-    pub fn finish(mut self, title: &str, description: &str) -> String {
-        self.flush();
-        let (w, h) = self.size;
-        let (pw, ph) = (f64::from(w) / self.per_point, f64::from(h) / self.per_point);
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{pw}pt\" height=\"{ph}pt\" viewBox=\"0 0 {w} {h}\" role=\"img\" \
-             aria-labelledby=\"title desc\">\n<title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n<defs>\n",
-            xml(title),
-            xml(description)
-        );
-        for &(weight, id) in &self.glyphs {
-            let _ = writeln!(out, "<path id=\"{}\" d=\"{}\"/>", glyph_name(weight, id), font::path(id, weight));
-        }
-        out.push_str("</defs>\n");
-        out.push_str(&self.body);
-        out.push_str("</svg>\n");
-        out
-    }
+fn opacity(name: &str, alpha: f64) -> String {
+    if alpha < 1.0 { format!(" {name}-opacity=\"{alpha:.2}\"") } else { String::new() }
 }
 
-fn glyph_name(weight: Weight, id: u16) -> String {
-    format!("{}{id}", if weight == Weight::Regular { "r" } else { "b" })
+fn whole(v: f64) -> i64 {
+    (v * PER_POINT).round() as i64
 }
 
-fn opacity(name: &str, c: BackendColor) -> String {
-    if c.alpha < 1.0 { format!(" {name}-opacity=\"{:.2}\"", c.alpha) } else { String::new() }
-}
-
-fn path_data(points: impl IntoIterator<Item = BackendCoord>) -> String {
+fn path_data(points: &[(f64, f64)]) -> String {
     let mut d = String::new();
-    let mut last: Option<BackendCoord> = None;
+    let mut last: Option<(i64, i64)> = None;
     for p in points {
-        match last {
-            None => {
-                let _ = write!(d, "M{} {}", p.0, p.1);
-            }
-            Some(q) if q.1 == p.1 => {
-                let _ = write!(d, "H{}", p.0);
-            }
-            Some(q) if q.0 == p.0 => {
-                let _ = write!(d, "V{}", p.1);
-            }
-            Some(_) => {
-                let _ = write!(d, "L{} {}", p.0, p.1);
-            }
-        }
-        last = Some(p);
+        let (x, y) = (whole(p.0), whole(p.1));
+        // Writing to a String cannot fail, here and below.
+        let _ = match last {
+            None => write!(d, "M{x} {y}"),
+            Some(at) if at.1 == y => write!(d, "H{x}"),
+            Some(at) if at.0 == x => write!(d, "V{y}"),
+            Some(_) => write!(d, "L{x} {y}"),
+        };
+        last = Some((x, y));
     }
     d
 }
 
-impl DrawingBackend for SvgSurface {
-    type ErrorType = Infallible;
+fn glyph_name(weight: Weight, c: char) -> String {
+    format!("{}{:x}", if weight == Weight::Regular { "r" } else { "b" }, c as u32)
+}
 
-    fn get_size(&self) -> (u32, u32) {
-        self.size
-    }
-
-    fn ensure_prepared(&mut self) -> Done {
-        Ok(())
-    }
-
-    fn present(&mut self) -> Done {
-        Ok(())
-    }
-
-    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> Done {
-        self.draw_rect((x, y), (x + 1, y + 1), &color, true)
-    }
-
-    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Done {
-        self.draw_path([from, to], style)
-    }
-
-    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, fill: bool) -> Done {
-        let corners = [a, (b.0, a.1), b, (a.0, b.1)];
-        if fill { self.fill_polygon(corners, style) } else { self.draw_path(corners.into_iter().chain([a]), style) }
-    }
-
-    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Done {
-        let c = style.color();
-        let mut look = format!("stroke=\"{}\" stroke-width=\"{}\"", hex(c.rgb), style.stroke_width());
-        look.push_str(" stroke-linejoin=\"round\"");
-        look.push_str(&opacity("stroke", c));
-        let d = path_data(path);
-        match &mut self.stroke {
-            Some((same, all)) if *same == look => all.push_str(&d),
+impl Body {
+    fn path(&mut self, look: String, d: &str) {
+        match &mut self.open {
+            Some((same, all)) if *same == look => all.push_str(d),
             _ => {
-                self.flush();
-                self.stroke = Some((look, d));
+                self.close();
+                self.open = Some((look, d.to_string()));
             }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((look, d)) = self.open.take() {
+            let _ = writeln!(self.text, "<path {look} d=\"{d}\"/>");
+        }
+    }
+
+    fn element(&mut self, element: &str) {
+        self.close();
+        self.text.push_str(element);
+        self.text.push('\n');
+    }
+
+    fn shape(&mut self, shape: &Shape) -> Result<(), ::png::EncodingError> {
+        match shape {
+            Shape::Line { points, width, color, alpha } => {
+                let look = format!(
+                    "fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"{}",
+                    hex(*color),
+                    whole(*width).max(1),
+                    opacity("stroke", *alpha)
+                );
+                self.path(look, &path_data(points));
+            }
+            Shape::Fill { points, color, alpha } => {
+                // Each polygon is its own path: two of one colour may overlap.
+                let look = format!("fill=\"{}\"{}", hex(*color), opacity("fill", *alpha));
+                self.element(&format!("<path {look} d=\"{}Z\"/>", path_data(points)));
+            }
+            Shape::Rect { area: [x, y, w, h], color, alpha } => {
+                let look =
+                    format!("shape-rendering=\"crispEdges\" fill=\"{}\"{}", hex(*color), opacity("fill", *alpha));
+                let (left, top) = (whole(*x), whole(*y));
+                let (w, h) = (whole(x + w) - left, whole(y + h) - top);
+                self.path(look, &format!("M{left} {top}h{w}v{h}h-{w}z"));
+            }
+            Shape::Disc { at, r, color } => self.element(&format!(
+                "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\"/>",
+                whole(at.0),
+                whole(at.1),
+                whole(*r).max(1),
+                hex(*color)
+            )),
+            Shape::Cells { area: [x, y, w, h], rows, cols, colors } => {
+                let picture = png::cells(*rows, *cols, colors)?;
+                self.element(&format!(
+                    "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
+                     style=\"image-rendering:pixelated\" href=\"{picture}\"/>",
+                    whole(*x),
+                    whole(*y),
+                    whole(*w),
+                    whole(*h)
+                ));
+            }
+            Shape::Text(t) => self.letters(t),
         }
         Ok(())
     }
 
-    fn draw_circle<S: BackendStyle>(&mut self, (x, y): BackendCoord, r: u32, style: &S, fill: bool) -> Done {
-        let c = style.color();
-        let look = if fill {
-            format!("fill=\"{}\"{}", hex(c.rgb), opacity("fill", c))
-        } else {
-            format!("fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"", hex(c.rgb), style.stroke_width())
-        };
-        self.add(&format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" {look}/>"));
-        Ok(())
-    }
-
-    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, points: I, style: &S) -> Done {
-        let c = style.color();
-        self.add(&format!("<path fill=\"{}\"{} d=\"{}Z\"/>", hex(c.rgb), opacity("fill", c), path_data(points)));
-        Ok(())
+    fn letters(&mut self, t: &Text) {
+        let (x, y) = t.origin();
+        let scale = t.size * PER_POINT / font::units_per_em(t.weight);
+        let turn = if t.up { " rotate(-90)" } else { "" };
+        let place = format!("translate({} {}){turn} scale({scale:.5} -{scale:.5})", whole(x), whole(y));
+        let mut group = format!("<g fill=\"{}\" transform=\"{place}\">", hex(t.color));
+        for (c, x) in font::line(&t.text, t.weight) {
+            self.glyphs.insert((t.weight, c));
+            let name = glyph_name(t.weight, c);
+            let _ = match x.round() as i64 {
+                0 => write!(group, "<use href=\"#{name}\"/>"),
+                x => write!(group, "<use href=\"#{name}\" x=\"{x}\"/>"),
+            };
+        }
+        group.push_str("</g>");
+        self.element(&group);
     }
 }
 
-impl Surface for SvgSurface {
-    fn text(&mut self, t: &Text, k: f64) -> Done {
-        let (x, y) = t.origin();
-        let scale = t.size * k / font::units_per_em(t.weight);
-        let turn = if t.up { " rotate(-90)" } else { "" };
-        let mut g = format!(
-            "<g fill=\"{}\" transform=\"translate({} {}){turn} scale({scale:.5} -{scale:.5})\">",
-            hex((t.color.0, t.color.1, t.color.2)),
-            (x * k).round() as i64,
-            (y * k).round() as i64
-        );
-        for p in font::line(&t.text, t.weight) {
-            self.glyphs.insert((t.weight, p.id));
-            let name = glyph_name(t.weight, p.id);
-            let _ = match p.x.round() as i64 {
-                0 => write!(g, "<use href=\"#{name}\"/>"),
-                x => write!(g, "<use href=\"#{name}\" x=\"{x}\"/>"),
-            };
-        }
-        g.push_str("</g>");
-        self.add(&g);
-        Ok(())
+/// The whole file.
+pub fn write(scene: &Scene, title: &str, description: &str) -> Result<String, ::png::EncodingError> {
+    let mut body = Body::default();
+    body.shape(&Shape::Rect { area: [0.0, 0.0, scene.width, scene.height], color: PAPER, alpha: 1.0 })?;
+    for shape in &scene.shapes {
+        body.shape(shape)?;
     }
-
-    fn cells(&mut self, area: [f64; 4], rows: usize, cols: usize, colors: &[Option<Rgb>], k: f64) -> Done {
-        let [x, y, w, h] = area.map(|v| v * k);
-        let place = format!("translate({x:.1} {y:.1}) scale({:.4} {:.4})", w / cols as f64, h / rows as f64);
-        if rows * cols > MAX_VECTOR_CELLS {
-            let uri = png::data_uri(&png::cells(rows, cols, colors));
-            self.add(&format!(
-                "<image x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" preserveAspectRatio=\"none\" \
-                 style=\"image-rendering:pixelated\" href=\"{uri}\"/>"
-            ));
-            return Ok(());
-        }
-        let mut by_color: std::collections::BTreeMap<(u8, u8, u8), String> = Default::default();
-        for (i, c) in colors.iter().enumerate() {
-            if let Some(c) = c {
-                let d = by_color.entry((c.0, c.1, c.2)).or_default();
-                let _ = write!(d, "M{} {}h1v1h-1z", i % cols, i / cols);
-            }
-        }
-        self.add(&format!("<g transform=\"{place}\" shape-rendering=\"crispEdges\">"));
-        for (c, d) in by_color {
-            self.add(&format!("<path fill=\"{}\" d=\"{d}\"/>", hex(c)));
-        }
-        self.add("</g>");
-        Ok(())
+    body.close();
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.2}pt\" height=\"{:.2}pt\" viewBox=\"0 0 {} {}\" role=\"img\" \
+         aria-labelledby=\"title desc\">\n<title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n<defs>\n",
+        scene.width,
+        scene.height,
+        whole(scene.width),
+        whole(scene.height),
+        xml(title),
+        xml(description)
+    );
+    for &(weight, c) in &body.glyphs {
+        let _ = writeln!(out, "<path id=\"{}\" d=\"{}\"/>", glyph_name(weight, c), font::path(c, weight));
     }
+    out.push_str("</defs>\n");
+    out.push_str(&body.text);
+    out.push_str("</svg>\n");
+    Ok(out)
 }

@@ -1,6 +1,7 @@
 //! A small plot for the terminal, in braille dots: enough to see a curve fall without leaving the shell.
 
 use crate::charts::axis::{Axis, Ruler, Scale};
+use crate::tables::number::plain;
 
 /// Plot y over its index or x as text, `columns` x `rows` characters for the dots plus labels; plain text, no colour.
 ///
@@ -38,7 +39,7 @@ pub fn plot(title: &str, points: &[(f64, f64)], scale: Scale, columns: usize, ro
         set(p.0.round() as usize, p.1.round() as usize);
     }
     let mut label = vec![String::new(); rows];
-    for (v, text) in &y.ticks {
+    for (v, text) in &y.ticks() {
         if let Some(t) = y.place(*v).filter(|t| (0.0..=1.0).contains(t)) {
             label[((1.0 - t) * (rows - 1) as f64).round() as usize] = text.clone();
         }
@@ -52,8 +53,8 @@ pub fn plot(title: &str, points: &[(f64, f64)], scale: Scale, columns: usize, ro
             (0..columns).map(|c| char::from_u32(0x2800 + dots[r * columns + c]).unwrap_or(' ')).collect();
         out.push_str(&format!("{pad}{} ┤{line}\n", label[r]));
     }
-    let (first, last) =
-        (crate::charts::axis::plain(x.low), crate::charts::axis::plain((x.high * 100.0).round() / 100.0));
+    let (low, high) = x.ends();
+    let (first, last) = (plain(low), plain((high * 100.0).round() / 100.0));
     let space = columns.saturating_sub(first.chars().count() + last.chars().count());
     out.push_str(&format!("{} └{first}{}{last}\n", " ".repeat(wide), "─".repeat(space)));
     out

@@ -129,7 +129,7 @@ fn edge(s: &mut Scene, a: (f64, f64), b: (f64, f64)) {
         (x, y)
     };
     let soft = HATCH;
-    s.line((0..=16).map(|i| point(f64::from(i) / 16.0)).collect(), 0.7, soft, 0);
+    s.line((0..=16).map(|i| point(f64::from(i) / 16.0)).collect(), 0.7, soft);
     s.fill(vec![b, (b.0 - 4.0, b.1 - 1.9), (b.0 - 4.0, b.1 + 1.9)], soft, 1.0);
 }
 

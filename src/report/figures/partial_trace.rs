@@ -2,11 +2,11 @@
 
 use ndarray::Array2;
 
-use crate::charts::axis::minus;
 use crate::charts::figure::{Body, Figure, Source};
 use crate::charts::style::{INK, PALETTE, PAPER, Width, luminance, size, viridis};
 use crate::drawing::font::Weight;
-use crate::drawing::scene::{Anchor, Scene, Shape};
+use crate::drawing::scene::{Anchor, Scene};
+use crate::tables::number::minus;
 
 /// Draw the partial trace of `matrix` (side `q * m`) over its m x m blocks; diagonals of the blocks are outlined, and each
 /// block's trace stands in the result.
@@ -31,8 +31,8 @@ pub fn partial_trace(matrix: &Array2<f64>, m: usize) -> Figure {
     }
     for i in 0..=q {
         let d = i as f64 * m as f64 * cell;
-        s.line(vec![(x0 + d, top), (x0 + d, top + side)], 1.0, PAPER, 0);
-        s.line(vec![(x0, top + d), (x0 + side, top + d)], 1.0, PAPER, 0);
+        s.line(vec![(x0 + d, top), (x0 + d, top + side)], 1.0, PAPER);
+        s.line(vec![(x0, top + d), (x0 + side, top + d)], 1.0, PAPER);
     }
     s.rect([x0, top, side, side], None, Some((INK, 0.7)));
     let base = top + side + size::LABEL * 1.35;
@@ -45,7 +45,7 @@ pub fn partial_trace(matrix: &Array2<f64>, m: usize) -> Figure {
     let y1 = top + (side - small) / 2.0;
     let mid = (x0 + side + x1) / 2.0;
     let middle = top + side / 2.0;
-    s.line(vec![(x0 + side + 8.0, middle), (x1 - 11.0, middle)], 1.0, INK, 0);
+    s.line(vec![(x0 + side + 8.0, middle), (x1 - 11.0, middle)], 1.0, INK);
     s.fill(vec![(x1 - 6.0, middle), (x1 - 12.0, middle - 3.0), (x1 - 12.0, middle + 3.0)], INK, 1.0);
     s.text("trace of", mid, middle - 13.0, Anchor::Middle, size::LABEL, Weight::Regular, INK);
     s.text("each block", mid, middle - 4.5, Anchor::Middle, size::LABEL, Weight::Regular, INK);
@@ -81,7 +81,10 @@ fn cells(s: &mut Scene, a: &Array2<f64>, n: usize, area: [f64; 4]) -> impl Fn(f6
     let (lo, hi) = a.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
     let span = if hi > lo { hi - lo } else { 1.0 };
     let place = move |v: f64| (v - lo) / span;
-    let colors = (0..n * n).map(|i| Some(viridis(place(a[[i / n, i % n]])))).collect();
-    s.shapes.push(Shape::Cells { area, rows: n, cols: n, colors });
+    let [x, y, w, h] = area;
+    let (w, h) = (w / n.max(1) as f64, h / n.max(1) as f64);
+    for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
+        s.rect([x + j as f64 * w, y + i as f64 * h, w, h], Some(viridis(place(a[[i, j]]))), None);
+    }
     place
 }

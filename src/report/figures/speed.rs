@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::charts::axis::Axis;
-use crate::charts::figure::{Bars, Content, Figure, Panel};
+use crate::charts::figure::{Content, Dots, Figure, Panel};
 use crate::charts::style::Width;
 use crate::error::Error;
 use crate::source::Source;
@@ -94,14 +94,14 @@ fn panel(title: String, here: &dyn Fn(&Timing) -> bool, timings: &Timings) -> Pa
     }
     let ratio = |who: &str, case: &str| Some(time(who, case)? / time(OURS, case)?);
     let ratios = |who: &&str| cases.iter().map(|case| ratio(who, case).unwrap_or(f64::NAN)).collect::<Vec<f64>>();
-    let series: Vec<_> = names.iter().map(|w| ((*w).to_owned(), ratios(w), vec![f64::NAN; cases.len()])).collect();
+    let series: Vec<_> = names.iter().map(|w| ((*w).to_owned(), ratios(w))).collect();
     // Equal is always in sight. `min` and `max` pass over NaN.
-    let all = || series.iter().flat_map(|(_, ratios, _)| ratios.iter().copied());
+    let all = || series.iter().flat_map(|(_, ratios)| ratios.iter().copied());
     let (low, high) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
     // A group that completes the sentence ("to test MSE 1e-6") is part of a case's name.
     let group = |case: &str| rows().find(|r| r.case == case && r.group.starts_with("to ")).map(|r| &r.group);
     let name = |case: &&str| group(case).map_or((*case).to_owned(), |g| format!("{case} {g}"));
-    let categories = cases.iter().map(name).collect();
-    let bars = Bars { series, categories, y: Axis::log("times our time").between(low / 1.3, high * 1.3) };
-    Panel { title, content: Content::Bars(bars) }
+    let cases = cases.iter().map(name).collect();
+    let dots = Dots { series, cases, y: Axis::log("times our time").between(low / 1.3, high * 1.3) };
+    Panel { title, content: Content::Dots(dots) }
 }

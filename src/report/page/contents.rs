@@ -39,8 +39,8 @@ impl PageFigure {
 
 impl PageTable {
     /// A table made just now.
-    pub fn of(table: &Table, differs: String, command: String) -> Self {
-        PageTable { card: Card::of_table(table), html: table.html(), csv: table.csv(), differs, command }
+    pub fn of(table: &Table, differs: String, command: String) -> Result<Self, Error> {
+        Ok(PageTable { card: Card::of_table(table), html: table.html(), csv: table.csv()?, differs, command })
     }
 }
 

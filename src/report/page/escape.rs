@@ -1,5 +1,8 @@
 //! Escaping, one function per format: text from results and claims is data, never markup.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 /// For XML and HTML, text and double-quoted attributes alike. Control characters that XML forbids are dropped.
 ///
 /// ```
@@ -70,37 +73,11 @@ pub fn latex(text: &str) -> String {
     out
 }
 
-/// One CSV field (RFC 4180): quoted when it must be.
-///
-/// ```
-/// assert_eq!(report::escape::csv("a,\"b\""), "\"a,\"\"b\"\"\"");
-/// ```
-pub fn csv(text: &str) -> String {
-    let edge = text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace);
-    if edge || text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_string()
-    }
-}
-
 /// Base64 (RFC 4648, with padding).
 ///
 /// ```
 /// assert_eq!(report::escape::base64(b"light wo"), "bGlnaHQgd28=");
 /// ```
 pub fn base64(bytes: &[u8]) -> String {
-    const ABC: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let n = three.iter().enumerate().fold(0u32, |n, (i, &b)| n | u32::from(b) << (16 - 8 * i));
-        for i in 0..4 {
-            if i <= three.len() {
-                out.push(char::from(ABC[(n >> (18 - 6 * i) & 63) as usize]));
-            } else {
-                out.push('=');
-            }
-        }
-    }
-    out
+    STANDARD.encode(bytes)
 }

@@ -9,10 +9,11 @@ mod contents;
 pub mod escape;
 mod parts;
 
+use polars::prelude::DataFrame;
+
 use crate::charts::figure::Figure;
 use crate::claims::{Judged, Verdict};
 use crate::error::Error;
-use crate::frames::results::Results;
 use crate::source::Source;
 pub use contents::{DataUse, Difference, Download, PageFigure, PageTable};
 
@@ -45,7 +46,7 @@ pub struct ReportPage {
     /// What, and the exact command for it.
     pub commands: Vec<(String, String)>,
     /// Raw results, one row per fit.
-    pub raw: Option<Results>,
+    pub raw: Option<DataFrame>,
 }
 
 /// Rows of raw results shown on the page; the download always has all of them.

@@ -1,7 +1,9 @@
 //! The second half of the report page: differences, data, stages, provenance, raw results.
 
+use polars::prelude::DataFrame;
+
 use crate::error::Error;
-use crate::frames::results::{Cell, Results};
+use crate::frames::{Results, to_csv};
 use crate::page::card::Card;
 use crate::page::escape::xml;
 use crate::page::{Download, MAX_RAW_ROWS, ReportPage, download, heading, image, region, size_class};
@@ -41,7 +43,7 @@ impl ReportPage {
             }
         }
         if let Some(raw) = &self.raw {
-            raw_section(out, raw);
+            raw_section(out, raw)?;
         }
         Ok(())
     }
@@ -69,28 +71,33 @@ fn grid<const N: usize>(out: &mut String, caption: &str, heads: [&str; N], rows:
 }
 
 /// A number as short as a reader wants it; the download has all digits.
-fn brief(c: &Cell) -> String {
-    match c {
-        Cell::Float(f) if f.is_finite() => {
-            let (a, b) = (format!("{f}"), format!("{f:.4e}"));
-            if a.len() <= 8 {
-                a
-            } else if (1e-3..1e5).contains(&f.abs()) {
-                format!("{f:.5}")
-            } else {
-                b
-            }
-        }
-        c => c.text(),
+fn brief(v: f64) -> String {
+    let (plain, power) = (format!("{v}"), format!("{v:.4e}"));
+    match plain.len() {
+        ..=8 => plain,
+        _ if (1e-3..1e5).contains(&v.abs()) => format!("{v:.5}"),
+        _ if v.is_finite() => power,
+        _ => plain,
     }
 }
 
-fn raw_section(out: &mut String, raw: &Results) {
+/// The cells of a column as text for the page, and whether they are numbers.
+fn cells(raw: &DataFrame, name: &str) -> Result<(Vec<Option<String>>, bool), Error> {
+    let number = raw.column(name)?.dtype().is_primitive_numeric();
+    if !raw.column(name)?.dtype().is_float() {
+        return Ok((raw.texts(name)?, number));
+    }
+    let known = raw.column(name)?.is_not_null();
+    let text = |(v, known): (f64, Option<bool>)| known.unwrap_or(false).then(|| brief(v));
+    Ok((raw.numbers(name)?.into_iter().zip(known.iter()).map(text).collect(), number))
+}
+
+fn raw_section(out: &mut String, raw: &DataFrame) -> Result<(), Error> {
     heading(out, "raw", "Raw results");
-    let all = Download { name: "results.csv".into(), text: raw.to_csv() };
-    let shown = raw.len().min(MAX_RAW_ROWS);
-    let part = if shown < raw.len() {
-        format!("The first {shown} of {} rows are shown; the file has all. ", raw.len())
+    let all = Download { name: "results.csv".into(), text: to_csv(raw)? };
+    let shown = raw.height().min(MAX_RAW_ROWS);
+    let part = if shown < raw.height() {
+        format!("The first {shown} of {} rows are shown; the file has all. ", raw.height())
     } else {
         String::new()
     };
@@ -99,21 +106,22 @@ fn raw_section(out: &mut String, raw: &Results) {
         "<div class=\"filter\"><label for=\"filter\">Filter rows</label> <input id=\"filter\" type=\"search\" autocomplete=\"off\" aria-describedby=\"filter-help\"/> <span id=\"filter-count\" role=\"status\"></span></div>\n<p class=\"meta filter\" id=\"filter-help\">Words that must occur, or column=value.</p>\n",
     );
     out.push_str("<div class=\"scroll raw\" role=\"region\" tabindex=\"0\" aria-label=\"Raw results\">\n<table id=\"raw-rows\">\n<caption>Raw results</caption>\n<thead><tr>");
-    let columns = raw.columns();
-    let numeric: Vec<bool> =
-        columns.iter().map(|c| c.1.iter().all(|v| *v == Cell::Null || v.number().is_some())).collect();
-    for (i, c) in columns.iter().enumerate() {
-        let class = if numeric[i] { " class=\"n\"" } else { "" };
-        out.push_str(&format!("<th scope=\"col\"{class}>{}</th>", xml(&c.0)));
+    let top = raw.head(Some(shown));
+    let mut columns = Vec::new();
+    for name in top.get_column_names() {
+        let (texts, number) = cells(&top, name)?;
+        let class = if number { " class=\"n\"" } else { "" };
+        out.push_str(&format!("<th scope=\"col\"{class}>{}</th>", xml(name)));
+        columns.push((texts, class));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for i in 0..shown {
         out.push_str("<tr>");
-        for (k, c) in columns.iter().enumerate() {
-            let class = if numeric[k] { " class=\"n\"" } else { "" };
-            out.push_str(&format!("<td{class}>{}</td>", xml(&brief(&c.1[i]))));
+        for (texts, class) in &columns {
+            out.push_str(&format!("<td{class}>{}</td>", xml(texts[i].as_deref().unwrap_or(""))));
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody>\n</table>\n</div>\n");
+    Ok(())
 }

@@ -1,7 +1,10 @@
 //! A [`Table`] in its four formats. CSV carries the raw numbers with all digits, the others what a reader should see.
 
-use crate::frames::results::Cell;
-use crate::page::escape::{csv, latex, markdown, xml};
+use polars::prelude::{Column, DataFrame, NamedFrom};
+
+use crate::error::Error;
+use crate::frames::to_csv;
+use crate::page::escape::{latex, markdown, xml};
 use crate::source::Source;
 use crate::tables::number::split;
 use crate::tables::table::{Entry, Table};
@@ -54,36 +57,23 @@ impl Table {
     }
 
     /// CSV: one column per text, two (`name`, `name sd`) per number with deviation; all digits.
-    pub fn csv(&self) -> String {
-        let has_sd: Vec<bool> = (0..self.columns.len())
-            .map(|c| self.rows.iter().any(|r| matches!(r[c], Entry::Number { sd: Some(_), .. })))
-            .collect();
-        let mut head = Vec::new();
-        for (c, (name, _)) in self.columns.iter().enumerate() {
-            head.push(csv(name));
-            if has_sd[c] {
-                head.push(csv(&format!("{name} sd")));
+    pub fn csv(&self) -> Result<String, Error> {
+        let mut columns: Vec<Column> = Vec::new();
+        for (c, (name, number)) in self.columns.iter().enumerate() {
+            let cells = || self.rows.iter().map(|r| &r[c]);
+            if !number {
+                let text = |e: &Entry| if let Entry::Text(t) = e { Some(t.clone()) } else { None };
+                columns.push(Column::new(name.into(), cells().map(text).collect::<Vec<_>>()));
+                continue;
+            }
+            let mean = |e: &Entry| if let Entry::Number { mean, .. } = e { Some(*mean) } else { None };
+            let sd = |e: &Entry| if let Entry::Number { sd, .. } = e { *sd } else { None };
+            columns.push(Column::new(name.into(), cells().map(mean).collect::<Vec<_>>()));
+            if cells().any(|e| sd(e).is_some()) {
+                columns.push(Column::new(format!("{name} sd").into(), cells().map(sd).collect::<Vec<_>>()));
             }
         }
-        let mut out = head.join(",") + "\n";
-        for r in &self.rows {
-            let mut fields = Vec::new();
-            for (c, e) in r.iter().enumerate() {
-                let (value, sd) = match e {
-                    Entry::Text(t) => (csv(t), String::new()),
-                    Entry::Number { mean, sd, .. } => {
-                        (Cell::Float(*mean).text(), sd.map_or(String::new(), |s| Cell::Float(s).text()))
-                    }
-                    Entry::Empty => Default::default(),
-                };
-                fields.push(value);
-                if has_sd[c] {
-                    fields.push(sd);
-                }
-            }
-            out.push_str(&(fields.join(",") + "\n"));
-        }
-        out
+        to_csv(&DataFrame::new(self.rows.len(), columns)?)
     }
 
     /// LaTeX with booktabs rules.

@@ -1,7 +1,5 @@
 //! Numbers for readers: as many digits as the deviation supports, a power of ten where the value is small or large.
 
-use crate::charts::axis::{minus, superscript};
-
 /// A number split for printing: digits of value and deviation, and a common power of ten if one is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digits {
@@ -92,6 +90,45 @@ impl Digits {
 /// ```
 pub fn mean_sd(mean: f64, sd: Option<f64>) -> String {
     split(mean, sd).unicode()
+}
+
+/// 10 to the `k` with a superscript.
+///
+/// ```
+/// assert_eq!(report::number::power(-12), "10⁻¹²");
+/// ```
+pub fn power(k: i32) -> String {
+    format!("10{}", superscript(k))
+}
+
+/// `k` as superscript signs.
+pub fn superscript(k: i32) -> String {
+    const SUP: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    k.to_string().chars().map(|c| c.to_digit(10).map_or('⁻', |d| SUP[d as usize])).collect()
+}
+
+/// `v` as mantissa times a power of ten.
+pub fn scientific(v: f64, digits: usize) -> String {
+    if v == 0.0 || !v.is_finite() {
+        return minus(&format!("{v:.0}"));
+    }
+    let text = format!("{v:.digits$e}");
+    let (m, e) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{}×{}", minus(m), power(e.parse().unwrap_or(0)))
+}
+
+/// A short plain number: no trailing zeros.
+pub fn plain(v: f64) -> String {
+    if v != 0.0 && (v.abs() < 1e-4 || v.abs() >= 1e6) {
+        return scientific(v, 1);
+    }
+    let text = format!("{v:.6}");
+    minus(text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A real minus sign in place of the hyphen.
+pub fn minus(text: &str) -> String {
+    text.replace('-', "−")
 }
 
 #[cfg(test)]

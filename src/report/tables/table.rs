@@ -1,7 +1,9 @@
 //! Tables: built from a result frame, printed as Markdown, CSV, LaTeX (booktabs) and HTML from one description.
 
+use polars::prelude::DataFrame;
+
 use crate::error::Error;
-use crate::frames::results::{Cell, Results};
+use crate::frames::Results;
 use crate::source::Source;
 
 /// Which value of a column is printed in bold.
@@ -97,12 +99,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// Build from rows of results.
-    pub fn new(id: &str, caption: &str, source: Source, data: &Results, specs: &[Spec]) -> Result<Self, Error> {
+    /// From a frame of results.
+    pub fn new(id: &str, caption: &str, source: Source, data: &DataFrame, specs: &[Spec]) -> Result<Self, Error> {
         let mut columns: Vec<Vec<Entry>> = Vec::new();
         for spec in specs {
             columns.push(match spec {
-                Spec::Text { from, .. } => data.column(from)?.iter().map(entry).collect(),
+                Spec::Text { from, .. } => {
+                    data.texts(from)?.into_iter().map(|t| t.map_or(Entry::Empty, Entry::Text)).collect()
+                }
                 Spec::Number { mean, sd, best, .. } => {
                     let means = data.numbers(mean)?;
                     let sds = sd.as_ref().map(|s| data.numbers(s)).transpose()?;
@@ -118,20 +122,9 @@ impl Table {
                 }
             });
         }
-        let rows = (0..data.len()).map(|i| columns.iter().map(|c| c[i].clone()).collect()).collect();
+        let rows = (0..data.height()).map(|i| columns.iter().map(|c| c[i].clone()).collect()).collect();
         let heads = specs.iter().map(|s| (s.header().to_string(), matches!(s, Spec::Number { .. }))).collect();
         Ok(Table { id: id.into(), caption: caption.into(), source, columns: heads, rows, notes: vec![] })
-    }
-
-    /// From a polars frame directly.
-    pub fn from_frame(
-        id: &str,
-        caption: &str,
-        source: Source,
-        frame: &polars::prelude::DataFrame,
-        specs: &[Spec],
-    ) -> Result<Self, Error> {
-        Table::new(id, caption, source, &Results::from_frame(frame.clone()), specs)
     }
 
     /// Add a remark below the table.
@@ -144,13 +137,6 @@ impl Table {
     pub fn full_caption(&self) -> String {
         let source = self.source.to_string();
         if source.is_empty() { self.caption.clone() } else { format!("{} [{source}]", self.caption) }
-    }
-}
-
-fn entry(c: &Cell) -> Entry {
-    match c {
-        Cell::Null => Entry::Empty,
-        c => Entry::Text(c.text()),
     }
 }
 

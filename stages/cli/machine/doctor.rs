@@ -59,7 +59,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     if args.gpu_selftest {
         return gpu_selftest();
     }
-    let mut checks = vec![program(), cores(), memory()];
+    let mut checks = vec![program(), arithmetic(), cores(), memory()];
     let folder = project::find(dir).ok();
     checks.extend(place(folder.as_deref()));
     checks.push(cuda());
@@ -92,6 +92,11 @@ fn program() -> Check {
     let built = format!("repro {}, built by {}", env!("CARGO_PKG_VERSION"), env!("REPRO_RUSTC"));
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
     check("program", State::Ok, format!("{built} for {system}"))
+}
+
+fn arithmetic() -> Check {
+    let state = if linalg::simd::has_fma() { State::Ok } else { State::Note };
+    check("arithmetic", state, crate::shared::device::arithmetic())
 }
 
 fn cores() -> Check {
@@ -168,7 +173,7 @@ fn data(surroundings: &Surroundings) -> Vec<Check> {
         }
         None => check("data folder", State::Note, "none given (--data-dir or REPRO_DATA)"),
     }];
-    let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(&f.address)).collect();
+    let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(f.address())).collect();
     let ask = |host: &String| {
         let name = format!("source {host}");
         match (surroundings.offline, if surroundings.offline { Ok(()) } else { reach(host) }) {

@@ -19,6 +19,11 @@ impl Facts {
         self.json.insert(key.replace(' ', "_"), value.into());
     }
 
+    /// Adds a value for scripts that people need not read.
+    pub fn silent(&mut self, key: &str, value: impl Into<Value>) {
+        self.json.insert(key.replace(' ', "_"), value.into());
+    }
+
     /// Warns on stderr; scripts find it under `warnings`.
     pub fn warn(&mut self, text: impl Into<String>) {
         let text = text.into();
@@ -52,8 +57,19 @@ pub fn number(v: f64) -> String {
     }
 }
 
+/// A relative error to read: what is at or below the floor is said to be rounding, not a measured number.
+pub fn floored(v: f64, floor: f64) -> String {
+    if v <= floor { format!("below {floor:.0e} (rounding)") } else { number(v) }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_floor_is_called_rounding() {
+        assert_eq!(super::floored(1e-7, 1.4e-7), "below 1e-7 (rounding)");
+        assert_eq!(super::floored(0.02, 1.4e-7), "0.0200");
+    }
+
     #[test]
     fn numbers_read_well() {
         let all = [0.0, 0.1234, 12.345, 1234.5, 1.2345e-7, 3e9].map(super::number);

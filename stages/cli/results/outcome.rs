@@ -1,7 +1,10 @@
 //! What a run has produced, as `report` and `compare` read it: rendered files, metrics, results. Only what is fresh counts.
 
+use crate::shared::results::RESULTS;
+use ::report::Card;
 use ::report::claims::{Judged, Metrics, PAPER, judge_all, read};
-use ::report::{Card, Results};
+use ::report::frames::from_parquet;
+use ::report::polars::prelude::DataFrame;
 use anyhow::{Context as _, Result};
 use pipeline::Engine;
 use std::path::PathBuf;
@@ -32,7 +35,7 @@ pub struct Outcome {
     /// Measured numbers by name.
     pub metrics: Metrics,
     /// Results of each experiment: stage and rows.
-    pub results: Vec<(String, Results)>,
+    pub results: Vec<(String, DataFrame)>,
     /// Artefacts `source.json`: which data were used.
     pub sources: Vec<datasets::fetch::Provenance>,
     /// Stages whose results are missing or stale.
@@ -53,7 +56,7 @@ pub fn read_outcome(engine: &Engine) -> Result<Outcome> {
         for file in &found {
             match file.artefact.as_str() {
                 "metrics.json" => outcome.metrics.extend(serde_json::from_str::<Metrics>(&text(&file.path)?)?),
-                "results.json" => outcome.results.push((stage.name.clone(), Results::from_json(&text(&file.path)?)?)),
+                RESULTS => outcome.results.push((stage.name.clone(), from_parquet(&fs_err::read(&file.path)?)?)),
                 "source.json" => outcome.sources.push(serde_json::from_str(&text(&file.path)?)?),
                 name if stage.publish.is_some() && name.ends_with(".json") => {
                     let card: Card = serde_json::from_str(&text(&file.path)?)?;

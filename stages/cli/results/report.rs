@@ -8,7 +8,9 @@ use crate::cli::own::output::write;
 use crate::cli::project::Project;
 use ::report::Source;
 use ::report::figures::{DagNode, dag};
+use ::report::frames::{stacked, to_csv};
 use ::report::page::{DataUse, Download, PageFigure, PageTable, ReportPage};
+use ::report::polars::prelude::{DataFrame, IntoLazy, all, lit};
 use anyhow::Result;
 use pipeline::Engine;
 use std::io::Write as _;
@@ -128,7 +130,7 @@ fn page(engine: &Engine, outcome: &Outcome) -> Result<ReportPage> {
 fn behind(engine: &Engine, outcome: &Outcome, stage: &str) -> Option<Download> {
     let needs = &engine.plan().stages.iter().find(|s| s.name == stage)?.needs;
     let (name, rows) = outcome.results.iter().find(|(name, _)| needs.contains(name))?;
-    Some(Download { name: format!("{name}.csv"), text: rows.to_csv() })
+    Some(Download { name: format!("{name}.csv"), text: to_csv(rows).ok()? })
 }
 
 /// The data sets that were really used, each once.
@@ -164,24 +166,23 @@ fn provenance(engine: &Engine, status: &[pipeline::StageStatus]) -> Result<Vec<(
     if let Some(peak) = records().map(|p| p.peak_memory).max() {
         lines.push(("Peak memory of the process".into(), format!("{} MiB", peak >> 20)));
     }
-    let mut backends: Vec<&str> =
-        records().filter_map(|p| Some(p.settings.get(crate::shared::device::BACKEND)?.as_str())).collect();
-    backends.sort_unstable();
-    backends.dedup();
-    lines.push(("Backend asked for".into(), backends.join(", ")));
+    for (name, setting) in
+        [("Backend asked for", crate::shared::device::BACKEND), ("Arithmetic", crate::shared::device::ARITHMETIC)]
+    {
+        let mut found: Vec<&str> = records().filter_map(|p| Some(p.settings.get(setting)?.as_str())).collect();
+        found.sort_unstable();
+        found.dedup();
+        lines.push((name.into(), found.join("; ")));
+    }
     Ok(lines)
 }
 
 /// All results below one another, each with the experiment it belongs to.
-fn raw(outcome: &Outcome) -> Result<Option<::report::Results>> {
-    let mut rows = Vec::new();
-    for (stage, results) in &outcome.results {
-        for row in results.rows() {
-            let mut line = serde_json::Map::new();
-            line.insert("experiment".into(), stage.as_str().into());
-            line.extend(row);
-            rows.push(line);
-        }
+fn raw(outcome: &Outcome) -> Result<Option<DataFrame>> {
+    let mut frames = Vec::new();
+    for (stage, rows) in &outcome.results {
+        let columns = [lit(stage.as_str()).alias("experiment"), all().as_expr()];
+        frames.push(rows.clone().lazy().select(columns).collect()?);
     }
-    Ok(if rows.is_empty() { None } else { Some(report::Results::from_rows(&rows)?) })
+    Ok(if frames.is_empty() { None } else { Some(stacked(&frames)?) })
 }

@@ -78,6 +78,8 @@ pub fn start(
 ) -> anyhow::Result<u8> {
     let begun = Instant::now();
     let project = Project::open(dir, view)?;
+    // Here and not on the nodes, which often have no network.
+    run::fetch::ask(&project.plan, &options.targets, &project.env)?;
     let env = project.env.clone();
     let engine = project.engine()?;
     remembered::write(&engine.plan().folder, view);

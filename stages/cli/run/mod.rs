@@ -3,10 +3,12 @@
 //! | file | what |
 //! |---|---|
 //! | `cluster` | `run --on slurm`, `attach`, `cancel`, and the command that Slurm starts on its nodes |
+//! | `fetch` | data over the network: before a run, and `repro fetch` |
 //! | `progress` | the lines and bars that a run shows |
 //! | `remaining` | the estimate of the time that remains |
 
 pub mod cluster;
+pub mod fetch;
 mod progress;
 mod remaining;
 
@@ -100,6 +102,9 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     if args.on == On::Slurm && !args.dry_run {
         anyhow::ensure!(force == Force::No, "--force runs here only: leave out --on slurm");
         return cluster::start(dir, &args.view, options, &args.slurm, args.detach);
+    }
+    if !args.dry_run {
+        fetch::ask(&project.plan, &options.targets, &project.env)?;
     }
     let trains = project.plan.stages.iter().any(|stage| stage.kind.name() == "train");
     let engine = project.engine()?;

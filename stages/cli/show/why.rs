@@ -84,6 +84,9 @@ fn single(unit: &Why) -> String {
     if let Some(p) = &unit.provenance {
         let wall = seconds(p.wall);
         out += &format!("  computed in {wall} on {}, backend {}\n", count(p.threads, "thread"), backend(p));
+        if let Some(how) = p.settings.get(crate::shared::device::ARITHMETIC) {
+            out += &format!("  arithmetic: {how}\n");
+        }
     }
     if let Some(h) = &unit.host {
         out += &format!("  by repro {} ({}) on {}, {}\n", h.program, h.rustc, h.system, h.cpu);

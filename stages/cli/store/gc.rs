@@ -123,6 +123,9 @@ fn listing(found: &Collected) -> String {
 }
 
 fn sentence(done: &Collected) -> String {
+    if done.records == 0 && done.objects == 0 {
+        return format!("nothing to remove: {} ({}) in use", count(done.kept, "object"), size(done.kept_bytes));
+    }
     let verb = if done.dry_run { "would remove" } else { "removed" };
     format!(
         "{verb} {} ({}) and {}; kept {} ({})",

@@ -7,12 +7,13 @@ use crate::shared::results::read_results;
 use crate::shared::sessions::{Trials, sessions};
 use anyhow::Result;
 use datasets::fetch::Kind;
-use ndarray::{Array2, Array3, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array2, Array3, Axis};
 use pipeline::{Context, Stage, StageResult};
 use report::figures::Cloud;
-use report::results::Cell;
+use report::frames::Results;
+use report::polars::prelude::{Column, DataFrame, DataType, Expr, IntoLazy, JoinType, NamedFrom, col, df, lit, when};
 use report::table::{Best, Spec};
-use report::{Figure, Results, Source, Table};
+use report::{Figure, Source, Table};
 use serde::{Deserialize, Serialize};
 use spd::{MeanParams, Metric};
 
@@ -38,6 +39,7 @@ pub struct Params {
 #[serde(rename_all = "lowercase")]
 enum What {
     Table3,
+    Rivals,
     Embedding,
     Plan,
 }
@@ -50,6 +52,7 @@ impl Stage for BciFigures {
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         match p.what {
             What::Table3 => table(ctx, &table3(ctx)?)?,
+            What::Rivals => table(ctx, &super::rivals_table::rivals(ctx)?)?,
             What::Embedding => figure(ctx, &embedding(ctx, p.subject)?)?,
             What::Plan => figure(ctx, &plan(ctx, p.subject)?)?,
         }
@@ -71,47 +74,36 @@ const VARIANTS: [(&str, &str); 2] = [(PAPERS_VARIANT, ""), ("labels", ", labels"
 
 /// Accuracy per subject and column, both variants of the transport, beside the paper's where that means something.
 fn table3(ctx: &Context) -> Result<Table> {
-    let subjects = subjects(&read_results(ctx)?)?;
-    let name = |s: &Subject| Cell::Text(format!("{}", s.subject));
-    let mut columns = vec![("subject".to_string(), column(&subjects, |s| Ok(name(s)), Cell::Text("mean".into()))?)];
+    let results = read_results(ctx)?;
+    let subjects = subjects(&results)?;
+    let mut frame = accuracies(&results)?;
     let mut specs = vec![Spec::text("Subject", "subject")];
     for (variant, words) in VARIANTS {
         for (_, value, heading) in COLUMNS {
-            // Without adaptation there is no transport: one column.
-            if value == "no_adapt" && variant != PAPERS_VARIANT {
-                continue;
-            }
-            let heading = format!("{heading}{words}");
-            let mean = |s: &Subject| Ok(number(s.accuracy(variant, value)?.mean));
-            columns.push((heading.clone(), column(&subjects, mean, average(&subjects, mean)?)?));
-            if value == "oos_adapt" {
-                let sd = format!("{heading} sd");
-                let deviation = |s: &Subject| Ok(number(s.accuracy(variant, value)?.sd));
-                columns.push((sd.clone(), column(&subjects, deviation, Cell::Null)?));
-                specs.push(Spec::mean_sd(&heading, &heading, &sd, Best::Plain));
-            } else {
-                specs.push(Spec::number(&heading, &heading, Best::Plain));
+            let (heading, mean) = (format!("{heading}{words}"), format!("{value} {variant}"));
+            match value {
+                // Without adaptation there is no transport: one column.
+                "no_adapt" if variant != PAPERS_VARIANT => {}
+                "oos_adapt" => specs.push(Spec::mean_sd(&heading, &mean, &format!("sd {variant}"), Best::Plain)),
+                _ => specs.push(Spec::number(&heading, &mean, Best::Plain)),
             }
         }
     }
-    let comparable = subjects.iter().any(Subject::comparable);
-    if comparable {
-        for (i, (_, _, heading)) in COLUMNS.iter().enumerate() {
-            let heading = format!("Paper: {heading}");
-            let paper = |s: &Subject| {
-                let row = PAPER.iter().find(|p| p.0 == s.subject && s.comparable());
-                Ok(row.map_or(Cell::Null, |p| Cell::Float(p.1[i])))
-            };
-            columns.push((heading.clone(), column(&subjects, paper, average(&subjects, paper)?)?));
-            specs.push(Spec::number(&heading, &heading, Best::Plain));
-        }
+    let comparable: Vec<usize> = subjects.iter().filter(|s| s.comparable()).map(|s| s.subject).collect();
+    if !comparable.is_empty() {
+        frame = frame.joined(&papers(&comparable)?, &["subject"], JoinType::Left)?;
+        specs.extend(COLUMNS.iter().map(|(_, value, heading)| {
+            Spec::number(&format!("Paper: {heading}"), &format!("paper {value}"), Best::Plain)
+        }));
     }
+    let comparable = !comparable.is_empty();
+    let frame = with_means(&frame)?;
     let all =
         subjects.iter().map(|s| &s.source).find(|s| **s == Source::Simulated).or(subjects.first().map(|s| &s.source));
     let source = all.cloned().unwrap_or(Source::Simulated);
     let caption =
         title("Accuracy (%) of MDM on the second session: mean ± deviation over the random choices of trials", &source);
-    let table = Table::new("table3", &caption, source.clone(), &Results::from_columns(columns)?, &specs)?
+    let table = Table::new("table3", &caption, source.clone(), &frame, &specs)?
         .note(
             "NoAdapt: trained on the first session as it is. FullAdapt: all of it mapped by optimal transport. OoSAdapt: a random \
              80 % mapped by transport, the rest by a partial trace regression (Kraus rank 20) learned from them. Only OoSAdapt depends on the choice.",
@@ -142,24 +134,45 @@ fn table3(ctx: &Context) -> Result<Table> {
 }
 
 /// The first words of everything drawn from simulated recordings.
-fn title(text: &str, source: &Source) -> String {
+pub(super) fn title(text: &str, source: &Source) -> String {
     if *source == Source::Simulated { format!("SIMULATED recordings. {text}") } else { text.into() }
 }
 
-fn number(v: f64) -> Cell {
-    if v.is_finite() { Cell::Float(v) } else { Cell::Null }
+/// One row per subject, ascending: of each variant the mean accuracies (`full_adapt labels`) and the deviation of OoSAdapt (`sd labels`).
+fn accuracies(results: &DataFrame) -> Result<DataFrame> {
+    let mut wanted: Vec<Expr> = COLUMNS.iter().map(|(_, value, _)| col(*value).mean()).collect();
+    wanted.push(col("oos_adapt").std(1).alias("sd"));
+    let rows = results.clone().lazy().group_by_stable([col("subject"), col("variant")]).agg(wanted).collect()?;
+    let values: Vec<&str> = COLUMNS.iter().map(|c| c.1).chain(["sd"]).collect();
+    let wide = rows.spread(&["subject"], ("variant", &VARIANTS.map(|v| v.0)), &values)?;
+    Ok(wide.lazy().sort(["subject"], Default::default()).collect()?)
 }
 
-/// One cell per subject and one for the last row.
-fn column(subjects: &[Subject], of: impl Fn(&Subject) -> Result<Cell>, last: Cell) -> Result<Vec<Cell>> {
-    subjects.iter().map(of).chain([Ok(last)]).collect()
+/// The paper's numbers of these subjects.
+fn papers(subjects: &[usize]) -> Result<DataFrame> {
+    let rows: Vec<_> = PAPER.iter().filter(|p| subjects.contains(&p.0)).collect();
+    let mut frame = df!("subject" => rows.iter().map(|p| p.0 as i64).collect::<Vec<_>>())?;
+    for (i, (_, value, _)) in COLUMNS.iter().enumerate() {
+        let numbers: Vec<f64> = rows.iter().map(|p| p.1[i]).collect();
+        frame.with_column(Column::new(format!("paper {value}").into(), numbers))?;
+    }
+    Ok(frame)
 }
 
-/// The mean over the subjects, if all have a value.
-fn average(subjects: &[Subject], of: impl Fn(&Subject) -> Result<Cell>) -> Result<Cell> {
-    let values: Vec<Option<f64>> = subjects.iter().map(|s| Ok(of(s)?.number())).collect::<Result<_>>()?;
-    let sum = values.iter().copied().sum::<Option<f64>>();
-    Ok(sum.map_or(Cell::Null, |sum| Cell::Float(sum / values.len() as f64)))
+/// The rows, and below them the mean over the subjects of every column in which all have a value; deviations have none.
+fn with_means(frame: &DataFrame) -> Result<DataFrame> {
+    let mean = |name: &str| {
+        let whole = col(name).null_count().eq(lit(0)).and(lit(!name.starts_with("sd")));
+        if name == "subject" {
+            lit("mean").alias(name)
+        } else {
+            when(whole).then(col(name).mean()).otherwise(lit(f64::NAN)).alias(name)
+        }
+    };
+    let names: Vec<String> = frame.get_column_names().iter().map(|n| n.to_string()).collect();
+    let last = frame.clone().lazy().select(names.iter().map(|n| mean(n)).collect::<Vec<_>>()).collect()?;
+    let rows = frame.clone().lazy().with_column(col("subject").cast(DataType::String)).collect()?;
+    Ok(rows.vstack(&last)?)
 }
 
 /// Names of the competition's classes 1 to 4.
@@ -172,22 +185,19 @@ fn embedding(ctx: &Context, subject: Option<u8>) -> Result<Figure> {
     let mapped: Array3<f64> = read_npy(input_with(ctx, "mapped.npy")?.path("mapped.npy")?)?;
     let adapted: Array3<f64> = read_npy(input_with(ctx, "adapted.npy")?.path("adapted.npy")?)?;
     let at = spd::mean(second.matrices.view(), None, Metric::AffineInvariant, &MeanParams::default().check()?)?.matrix;
-    let tangent = |x: &Array3<f64>| spd::tangent_space(x.view(), at.view());
-    let (from, to) = (tangent(&first.matrices)?, tangent(&second.matrices)?);
-    let together = concatenate(Axis(0), &[from.view(), to.view()])?;
-    // Rows of a matrix with at least one trial have a mean.
-    let centre = together.mean_axis(Axis(0)).unwrap_or_default();
-    let axes = principal_axes((&together - &centre).view())?;
+    let plane = spd::Plane::fit(&[first.matrices.view(), second.matrices.view()], at.view())?;
+    let to = plane.points(second.matrices.view())?;
     let (labels, classes) = class_indices(&first, &second);
-    let cloud = |from: &Array2<f64>| -> Result<Cloud> {
-        let points = (&concatenate(Axis(0), &[from.view(), to.view()])? - &centre).dot(&axes);
-        let session = (0..points.nrows()).map(|i| usize::from(i >= from.nrows())).collect();
-        Ok(Cloud { at: points.rows().into_iter().map(|r| (r[0], r[1])).collect(), class: labels.clone(), session })
+    let cloud = |from: &Array3<f64>| -> Result<Cloud> {
+        let mut points = plane.points(from.view())?;
+        let session = (0..points.len() + to.len()).map(|i| usize::from(i >= points.len())).collect();
+        points.extend(&to);
+        Ok(Cloud { at: points, class: labels.clone(), session })
     };
     let panels = [
-        ("as recorded".to_string(), cloud(&from)?),
-        ("T mapped by transport".to_string(), cloud(&tangent(&mapped)?)?),
-        ("80 % by transport, 20 % by the learned map".to_string(), cloud(&tangent(&adapted)?)?),
+        ("as recorded".to_string(), cloud(&first.matrices)?),
+        ("T mapped by transport".to_string(), cloud(&mapped)?),
+        ("80 % by transport, 20 % by the learned map".to_string(), cloud(&adapted)?),
     ];
     let source = data(&first, &classes);
     let text = title(&format!("Trial covariances of subject {}", subject.unwrap_or_default()), &source);
@@ -239,17 +249,4 @@ fn class_name(class: i64) -> &'static str {
 
 fn data(trials: &Trials, classes: &[i64]) -> Source {
     source(trials.provenance.kind == Kind::Real, classes.len())
-}
-
-/// The two right singular vectors of the largest singular values (d, 2), each with its largest entry positive.
-fn principal_axes(centred: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-    let gram = linalg::eigh(centred.t().dot(&centred).view())?;
-    let d = gram.vectors.ncols();
-    anyhow::ensure!(d >= 2, "two principal axes need matrices of at least two channels");
-    let mut axes = gram.vectors.slice(s![.., d - 2..;-1]).to_owned();
-    for mut axis in axes.columns_mut() {
-        let largest = axis.iter().copied().fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
-        axis *= largest.signum();
-    }
-    Ok(axes)
 }

@@ -1,11 +1,12 @@
 //! Kind `bci-results`: the rows of out-of-sample adaptation as one table, and its numbers: the accuracies of table 3 by
 //! subject, and what data they were measured on. How rows are selected stands here too, for the figures.
 
-use crate::shared::results::{Experiment, Numbers, values};
+use crate::shared::results::{Experiment, Numbers};
 use anyhow::Result;
 use pipeline::Context;
-use report::aggregate::Summary;
-use report::{Results, Source};
+use report::Source;
+use report::frames::Results;
+use report::polars::prelude::DataFrame;
 
 /// The experiment.
 pub struct Bci;
@@ -15,7 +16,7 @@ impl Experiment for Bci {
     const ABOUT: &'static str =
         "the accuracies of BCI adaptation as one table, and the numbers its claims are judged by";
 
-    fn metrics(_: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+    fn metrics(_: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
         metrics(results, out)
     }
 }
@@ -41,15 +42,10 @@ pub struct Subject {
     pub classes: usize,
     /// Real or simulated.
     pub source: Source,
-    rows: Results,
+    rows: DataFrame,
 }
 
 impl Subject {
-    /// Mean and deviation over the draws of one of [`COLUMNS`] under one variant of the transport.
-    pub fn accuracy(&self, variant: &str, column: &str) -> Result<Summary> {
-        Ok(Summary::of(self.rows.only("variant", variant)?.numbers(column)?))
-    }
-
     /// Whether the paper's numbers may stand beside these.
     pub fn comparable(&self) -> bool {
         self.source != Source::Simulated && self.classes == PAPERS_CLASSES
@@ -57,12 +53,12 @@ impl Subject {
 }
 
 /// The subjects, ascending.
-pub fn subjects(results: &Results) -> Result<Vec<Subject>> {
+pub fn subjects(results: &DataFrame) -> Result<Vec<Subject>> {
     let mut found = Vec::new();
-    for subject in values(results, "subject")? {
-        let rows = results.only("subject", &subject.to_string())?;
-        let classes = rows.numbers("classes")?.first().copied().unwrap_or(0.0) as usize;
-        let real = rows.only("data", "real")?.len() == rows.len();
+    for subject in results.distinct("subject")? {
+        let rows = results.with("subject", subject as i64)?;
+        let classes = rows.numbers("classes")?[0] as usize;
+        let real = rows.with("data", "real")?.height() == rows.height();
         found.push(Subject { subject, classes, source: source(real, classes), rows });
     }
     Ok(found)
@@ -78,7 +74,7 @@ pub fn source(real: bool, classes: usize) -> Source {
 }
 
 /// The numbers. Accuracies on fewer classes get names of their own, so that no claim about the paper's table reads them.
-fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
+fn metrics(results: &DataFrame, out: &mut Numbers) -> Result<()> {
     for s in subjects(results)? {
         let table = match s.classes {
             PAPERS_CLASSES => "table3".to_string(),
@@ -87,11 +83,11 @@ fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
         out.source = s.source.clone();
         for (name, column, _) in COLUMNS {
             let name = format!("{table}.s{}.{name}", s.subject);
-            let values = s.rows.only("variant", PAPERS_VARIANT)?.numbers(column)?;
+            let accuracy = s.rows.with("variant", PAPERS_VARIANT)?.summary(column)?;
             match column {
-                "oos_adapt" => out.summary(&name, values),
+                "oos_adapt" => out.summary(&name, accuracy),
                 // The others do not depend on the draw: a deviation of zero would claim to be measured.
-                _ => out.number(&name, values.first().copied()),
+                _ => out.number(&name, Some(accuracy.max)),
             }
         }
     }

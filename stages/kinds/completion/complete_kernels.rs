@@ -13,8 +13,9 @@ use baselines::cvkt::Cvkt;
 use baselines::imputation;
 use kraus::completion::Partial;
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis};
-use pipeline::{Context, ParamError, Stage, StageResult};
+use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The kind.
 pub struct CompleteKernels;
@@ -141,6 +142,11 @@ impl Stage for CompleteKernels {
         }
     }
 
+    fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
+        let protocol = p.protocol().filter(|_| p.method == Method::Ptr);
+        Ok(protocol.map_or_else(BTreeMap::new, |protocol| protocol.externals(env)))
+    }
+
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let kernels: Array3<f64> = one(ctx, "kernels.npy")?;
         let mask: Array2<bool> = one(ctx, "mask.npy")?;
@@ -203,7 +209,7 @@ fn ptr(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) ->
         let sorted = kernel.select(Axis(0), &order).select(Axis(1), &order);
         let both = |(i, j): (usize, usize)| if seen[order[i]] && seen[order[j]] { 1.0 } else { 0.0 };
         let partial = Partial::new(sorted.view(), Array2::from_shape_fn((n, n), both).view())?;
-        let done = protocol.complete(&partial, ctx.seed().wrapping_add(v as u64))?;
+        let done = protocol.complete(ctx, &partial, ctx.seed().wrapping_add(v as u64))?;
         let back = done.matrix.select(Axis(0), &place).select(Axis(1), &place);
         completed.push(back);
     }

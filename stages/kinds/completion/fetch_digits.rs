@@ -2,7 +2,7 @@
 
 use crate::shared::files::write_npy;
 use crate::shared::params::number;
-use crate::shared::source::{externals, options_of, record};
+use crate::shared::source::{SOURCE, Wanted, options, record};
 use datasets::mfeat;
 use ndarray::Array1;
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
@@ -35,16 +35,16 @@ impl Stage for FetchDigits {
     }
 
     fn externals(&self, _: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
-        Ok(externals(env, |name| name.contains("mfeat") || name.contains("multiple"))?)
+        Ok(Wanted::Digits.externals(env)?)
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let (all, provenance) = mfeat::load(&options_of(ctx))?;
+        let (all, provenance) = mfeat::load(&options(ctx.env())?)?;
         let digits = all.first_per_class(p.per_class)?;
         for ((name, _), view) in mfeat::VIEWS.iter().zip(&digits.views) {
             write_npy(&ctx.output(&format!("{name}.npy"))?, view)?;
         }
         write_npy(&ctx.output("labels.npy")?, &digits.labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
-        Ok(record(ctx, &provenance)?)
+        Ok(record(ctx, SOURCE, &provenance)?)
     }
 }

@@ -1,19 +1,21 @@
 //! Kind `completion-figures`: figures 6 and 7, kernels of Multiple Features with missing samples, completed and classified. Trains nothing.
 
 use super::results::{
-    GRID, GRIDS, ORDERS, Where, at_level, base_rank, best, curve, full, per_completion, provenance, source,
+    BY_CLASS, GRID, GRIDS, ORDERS, at_level, base_rank, best, curve, full, method, per_completion, provenance, ptr,
+    source,
 };
 use crate::shared::render::{Drawings, figure};
 use crate::shared::results::read_results;
 use anyhow::Result;
 use pipeline::Context;
-use report::aggregate::Summary;
+use report::Figure;
 use report::axis::Axis;
 use report::figures::{Curve, CurvePanel, missing_level};
-use report::results::Cell;
+use report::frames::{Results, Summary};
+use report::polars::prelude::{DataFrame, Expr, lit};
 use report::style::Stroke;
-use report::{Figure, Results};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What there is to draw.
 #[derive(Serialize, Deserialize, Clone, Copy)]
@@ -52,37 +54,33 @@ fn line(name: &str, points: &[(f64, Summary)]) -> Curve {
 }
 
 /// Curves of one panel; conditions that nothing fulfils are left out.
-fn lines(done: &Results, value: &str, wanted: &[(String, Vec<(&str, &str)>)]) -> Result<Vec<Curve>> {
+fn lines(done: &DataFrame, value: &str, wanted: impl IntoIterator<Item = (String, Expr)>) -> Result<Vec<Curve>> {
     let mut curves = Vec::new();
-    for (name, conditions) in wanted {
-        let points = curve(done, conditions as Where<'_>, value)?;
+    for (name, condition) in wanted {
+        let points = curve(done, condition, value)?;
         if !points.is_empty() {
-            curves.push(line(name, &points));
+            curves.push(line(&name, &points));
         }
     }
     Ok(curves)
 }
 
 /// Curves for every grid and depth in the published order: colour is the grid, dash the depth.
-fn by_depth(done: &Results, rank: &str, value: &str) -> Result<Vec<Curve>> {
+fn by_depth(done: &DataFrame, rank: usize, value: &str) -> Result<Vec<Curve>> {
     let mut curves = Vec::new();
     for (g, (grid, _, name)) in GRIDS.into_iter().enumerate() {
-        for (d, depth) in ["1", "2"].into_iter().enumerate() {
-            let conditions = [("blocks", grid), ("depth", depth), ("rank", rank), ("order", "by-class")];
-            let points = curve(done, &conditions, value)?;
-            if !points.is_empty() {
-                let stroke = Some(Stroke::crossed(g, 1 - d));
-                curves.push(Curve { stroke, ..line(&format!("{name}, depth {depth}"), &points) });
-            }
+        for depth in [1, 2] {
+            let wanted = [(format!("{name}, depth {depth}"), ptr(grid, depth, rank, BY_CLASS))];
+            let stroke = Some(Stroke::crossed(g, 2 - depth as usize));
+            curves.extend(lines(done, value, wanted)?.into_iter().map(|c| Curve { stroke, ..c }));
         }
     }
     Ok(curves)
 }
 
 /// Curves of depth 2 in the three orders.
-fn by_order(done: &Results, rank: &str, value: &str) -> Result<Vec<Curve>> {
-    let at = |order| vec![("blocks", GRID), ("depth", "2"), ("rank", rank), ("order", order)];
-    lines(done, value, &ORDERS.map(|(order, name)| (name.to_string(), at(order))))
+fn by_order(done: &DataFrame, rank: usize, value: &str) -> Result<Vec<Curve>> {
+    lines(done, value, ORDERS.map(|(order, name)| (name.to_string(), ptr(GRID, 2, rank, order))))
 }
 
 /// Numbers by name as a sentence with a space before it; nothing where there are none.
@@ -95,19 +93,18 @@ fn sentence<const N: usize>(about: &str, found: &[(&str, [f64; N])], say: impl F
 }
 
 /// What every caption says about data, masks and sizes.
-fn setting(ctx: &Context, done: &Results) -> Result<String> {
-    let masks = done.groups(&["mask"])?.len();
-    let mut sizes: Vec<String> = done.only("depth", "2")?.column("sizes")?.iter().map(Cell::text).collect();
-    sizes.sort();
-    sizes.dedup();
-    let epochs = done.only("depth", "2")?.numbers("epochs")?.into_iter().fold(0.0, f64::max);
+fn setting(ctx: &Context, done: &DataFrame) -> Result<String> {
+    let masks = done.distinct("mask")?.len();
+    let deep = done.with("depth", 2)?;
+    let sizes: BTreeSet<String> = deep.texts("sizes")?.into_iter().flatten().collect();
+    let epochs = deep.summary("epochs")?.max;
     let p = provenance(ctx)?;
     Ok(format!(
         "Six kernels of Multiple Features, 20 samples of each digit ({}). Masks: {masks} per level, bands span them; every sample \
          stays in at least one of six views, so no more than 83.3 % can be missing and 90 % is lowered to that. Protocol: {epochs} {PROTOCOL}; \
          sizes of depth 2: {}.",
         p.caption(),
-        sizes.join(", ")
+        Vec::from_iter(sizes).join(", ")
     ))
 }
 
@@ -121,11 +118,11 @@ fn figure6(ctx: &Context) -> Result<Figure> {
     let done = per_completion(&read_results(ctx)?)?;
     let rank = base_rank(&done)?;
     let y = || Axis::linear("sum of errors over views");
-    let mut orders = by_order(&done, &rank, "total")?;
-    let imputed = ["zero", "mean"].map(|m| (format!("{m} imputation"), vec![("method", m)]));
-    orders.extend(lines(&done, "total", &imputed)?);
+    let mut orders = by_order(&done, rank, "total")?;
+    let imputed = ["zero", "mean"].map(|m| (format!("{m} imputation"), method(m)));
+    orders.extend(lines(&done, "total", imputed)?);
     let panels = [
-        CurvePanel { title: "samples by class, as published".into(), y: y(), curves: by_depth(&done, &rank, "total")? },
+        CurvePanel { title: "samples by class, as published".into(), y: y(), curves: by_depth(&done, rank, "total")? },
         CurvePanel { title: "(10, 20), depth 2, by sample order".into(), y: y(), curves: orders },
     ];
     let origin = source(&provenance(ctx)?);
@@ -139,7 +136,7 @@ fn figure6(ctx: &Context) -> Result<Figure> {
             "Sum over the views of ‖K − K̂‖, observed entries kept, Kraus rank {rank}; (200, 1) is trace regression. One map \
              leaves missing rows at its small start, so depth 1 (any grid) and (200, 1) at both depths lie on the curve of zero imputation. {} {LEAK}{}",
             setting(ctx, &done)?,
-            sentence("At 60 % missing, sums of errors", &at_level(&done, &rank, "60", ["total"])?, |[e]| format!("{e:.0}")),
+            sentence("At 60 % missing, sums of errors", &at_level(&done, rank, 60.0, ["total"])?, |[e]| format!("{e:.0}")),
         ),
     ))
 }
@@ -150,25 +147,18 @@ fn figure7(ctx: &Context) -> Result<Figure> {
     let done = per_completion(&all)?;
     let rank = base_rank(&done)?;
     let value = "accuracy";
-    let named = |m: &str, name: &str| (name.to_string(), vec![("method", m.to_string())]);
-    let mut methods = vec![line("PTR, least error, by class", &curve(&best(&done)?, &[], value)?)];
-    for (name, conditions) in
-        [named("cvkt", "CVKT"), named("mean", "mean imputation"), named("zero", "zero imputation")]
-    {
-        let conditions: Vec<(&str, &str)> = conditions.iter().map(|(c, v)| (*c, v.as_str())).collect();
-        methods.extend(lines(&done, value, &[(name, conditions)])?);
-    }
-    let trace = vec![("blocks", "200x1"), ("depth", "1"), ("rank", &rank), ("order", "by-class")];
-    methods.extend(lines(&done, value, &[("trace regression, (200, 1)".into(), trace)])?);
-    let ranks = done.only("method", "ptr")?.groups(&["rank"])?.into_iter().map(|g| g.key[0].text()).collect::<Vec<_>>();
-    let at = |r| vec![("blocks", GRID), ("depth", "2"), ("rank", r), ("order", "by-class")];
-    let by_rank: Vec<_> = ranks.iter().map(|r| (format!("rank {r}"), at(r.as_str()))).collect();
-    let mut orders = by_order(&done, &rank, value)?;
-    orders.extend(lines(&done, value, &[("mean imputation".into(), vec![("method", "mean")])])?);
+    let mut methods = vec![line("PTR, least error, by class", &curve(&best(&done)?, lit(true), value)?)];
+    let others = [("cvkt", "CVKT"), ("mean", "mean imputation"), ("zero", "zero imputation")];
+    methods.extend(lines(&done, value, others.map(|(m, name)| (name.to_string(), method(m))))?);
+    methods.extend(lines(&done, value, [("trace regression, (200, 1)".into(), ptr("200x1", 1, rank, BY_CLASS))])?);
+    let ranks = done.only(method("ptr"))?.distinct("rank")?;
+    let by_rank = ranks.into_iter().map(|r| (format!("rank {r}"), ptr(GRID, 2, r, BY_CLASS)));
+    let mut orders = by_order(&done, rank, value)?;
+    orders.extend(lines(&done, value, [("mean imputation".into(), method("mean"))])?);
     let mut panels: Vec<CurvePanel> = [
         ("methods", methods),
-        ("by depth (by class)", by_depth(&done, &rank, value)?),
-        ("(10, 20), depth 2, by rank (by class)", lines(&done, value, &by_rank)?),
+        ("by depth (by class)", by_depth(&done, rank, value)?),
+        ("(10, 20), depth 2, by rank (by class)", lines(&done, value, by_rank)?),
         ("(10, 20), depth 2, by sample order", orders),
     ]
     .map(|(title, curves)| CurvePanel { title: title.into(), y: Axis::linear("accuracy (%)"), curves })
@@ -196,14 +186,14 @@ fn figure7(ctx: &Context) -> Result<Figure> {
     );
     let alt = "Accuracy of a support vector machine on the average of the completed kernels against the share of missing samples: by method, by \
                depth, by Kraus rank and by sample order, with the full kernels as a reference.";
-    let accuracies = at_level(&all.only("measure", "accuracy")?, &rank, "60", ["accuracy", "accuracy_fixed_c"])?;
+    let accuracies = at_level(&all.with("measure", "accuracy")?, rank, 60.0, ["accuracy", "accuracy_fixed_c"])?;
     let sixty =
         sentence("At 60 % missing, accuracies (in brackets with C fixed at 100)", &accuracies, |[chosen, fixed]| {
             format!("{chosen:.1} ({fixed:.1})")
         });
     let full =
         full(&all)?.map_or(String::new(), |(mean, sd)| format!(" Full kernels: {mean:.1} ± {sd:.1} over the splits."));
-    let splits = all.only("measure", "accuracy")?.numbers("splits")?.into_iter().fold(0.0, f64::max);
+    let splits = all.with("measure", "accuracy")?.summary("splits")?.max;
     Ok(f.words(
         alt,
         format!(

@@ -7,9 +7,9 @@ use crate::shared::source::SOURCE;
 use anyhow::Result;
 use datasets::fetch::{Kind, Provenance};
 use pipeline::Context;
-use report::aggregate::Summary;
-use report::results::Cell;
-use report::{Results, Source};
+use report::Source;
+use report::frames::{Results, Summary};
+use report::polars::prelude::{DataFrame, Expr, IntoLazy, JoinType, col, lit};
 
 /// The experiment.
 pub struct Completion;
@@ -19,7 +19,7 @@ impl Experiment for Completion {
     const ABOUT: &'static str =
         "all completed kernels and their accuracies as one table, and the numbers their claims are judged by";
 
-    fn metrics(ctx: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+    fn metrics(ctx: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
         metrics(ctx, results, out)
     }
 }
@@ -41,89 +41,78 @@ pub const ORDERS: [(&str, &str); 3] = [
     ("seriated", "seriated (label free)"),
 ];
 
-/// Conditions on columns.
-pub type Where<'a> = &'a [(&'a str, &'a str)];
+/// The published order.
+pub const BY_CLASS: &str = ORDERS[0].0;
 
-/// The rows that fulfil all conditions.
-pub fn only(results: &Results, wanted: Where<'_>) -> Result<Results> {
-    let mut rows = results.clone();
-    for (column, text) in wanted {
-        rows = rows.only(column, text)?;
-    }
-    Ok(rows)
+/// The completions by one method.
+pub fn method(name: &str) -> Expr {
+    col("method").eq(lit(name))
+}
+
+/// The completions at a level of missing samples.
+pub fn level(level: f64) -> Expr {
+    col("level").eq(lit(level))
+}
+
+/// The completions by partial trace regression with these blocks, depth and rank, in this order of the samples.
+pub fn ptr(blocks: &str, depth: i64, rank: usize, order: &str) -> Expr {
+    let model = col("blocks").eq(lit(blocks)).and(col("depth").eq(lit(depth))).and(col("rank").eq(lit(rank as i64)));
+    model.and(col("order").eq(lit(order)))
 }
 
 /// One row per completion: the errors of its views summed in `total`, its accuracy beside it where there is one.
-pub fn per_completion(results: &Results) -> Result<Results> {
-    let errors = results.only("measure", "error")?;
-    let values = errors.numbers("error")?;
-    let accuracies = results.only("measure", "accuracy")?;
-    let (known, keys) = (accuracies.groups(&KEYS)?, errors.groups(&KEYS)?);
-    let accuracy = if known.is_empty() { vec![] } else { accuracies.numbers("accuracy")? };
-    let found = |key: &[Cell]| known.iter().find(|g| g.key == key).map(|g| Cell::Float(accuracy[g.rows[0]]));
-    let mut columns: Vec<(String, Vec<Cell>)> = KEYS
-        .iter()
-        .enumerate()
-        .map(|(k, n)| (n.to_string(), keys.iter().map(|g| g.key[k].clone()).collect()))
-        .collect();
-    let total = |rows: &[usize]| Cell::Float(rows.iter().map(|i| values[*i]).sum());
-    columns.push(("total".into(), keys.iter().map(|g| total(&g.rows)).collect()));
-    columns.push(("accuracy".into(), keys.iter().map(|g| found(&g.key).unwrap_or(Cell::Null)).collect()));
-    Ok(Results::from_columns(columns)?)
+pub fn per_completion(results: &DataFrame) -> Result<DataFrame> {
+    let one = |measure: &str, value: Expr| -> Result<DataFrame> {
+        Ok(results.with("measure", measure)?.lazy().group_by_stable(KEYS.map(col)).agg([value]).collect()?)
+    };
+    let errors = one("error", col("error").sum().alias("total"))?;
+    Ok(errors.joined(&one("accuracy", col("accuracy").first())?, &KEYS, JoinType::Left)?)
 }
 
 /// The least Kraus rank that was run: the one at which depths and grids are compared.
-pub fn base_rank(done: &Results) -> Result<String> {
-    let least = done.only("method", "ptr")?.numbers("rank")?.into_iter().fold(f64::INFINITY, f64::min);
-    Ok(least.to_string())
+pub fn base_rank(done: &DataFrame) -> Result<usize> {
+    Ok(done.only(method("ptr"))?.summary("rank")?.min as usize)
 }
 
 /// Of each mask the completion by blocks of several samples, in the published order, with the least error: what the paper
 /// classifies. The least error is known only because the full kernels are.
-pub fn best(done: &Results) -> Result<Results> {
-    let rows = only(done, &[("method", "ptr"), ("order", "by-class")])?;
-    let blocks = rows.column("blocks")?;
-    let several: Vec<usize> = (0..rows.len()).filter(|i| blocks[*i].text() != "200x1").collect();
-    Ok(rows.take(&several)?.best(&["level", "mask"], "total")?)
+pub fn best(done: &DataFrame) -> Result<DataFrame> {
+    let several = col("blocks").neq(lit("200x1")).and(col("order").eq(lit(BY_CLASS)));
+    Ok(done.only(method("ptr").and(several))?.best(&["level", "mask"], "total")?)
 }
 
 /// Mean and spread against the share that is missing.
-pub fn curve(done: &Results, wanted: Where<'_>, value: &str) -> Result<Vec<(f64, Summary)>> {
-    let rows = only(done, wanted)?;
-    let points = rows.curves(&["method"], "missing", value)?.into_iter().flat_map(|(_, points)| points);
-    Ok(points.filter(|(_, s)| s.n > 0).collect())
+pub fn curve(done: &DataFrame, wanted: Expr, value: &str) -> Result<Vec<(f64, Summary)>> {
+    let points = done.only(wanted)?.curve("missing", value)?;
+    Ok(points.into_iter().filter(|(_, s)| s.n > 0).collect())
 }
 
 /// Accuracy on the full kernels and its deviation over the splits.
-pub fn full(results: &Results) -> Result<Option<(f64, f64)>> {
-    let rows = only(results, &[("method", "full"), ("measure", "accuracy")])?;
+pub fn full(results: &DataFrame) -> Result<Option<(f64, f64)>> {
+    let rows = results.only(method("full").and(col("measure").eq(lit("accuracy"))))?;
     let (a, sd) = (rows.numbers("accuracy")?, rows.numbers("accuracy_sd")?);
     Ok(a.first().copied().zip(sd.first().copied()))
 }
 
 /// At a level, for the orders at depth 2 and mean imputation: name and the mean over the masks of each column.
 pub fn at_level<const N: usize>(
-    rows: &Results,
-    rank: &str,
-    level: &str,
+    rows: &DataFrame,
+    rank: usize,
+    at: f64,
     columns: [&str; N],
 ) -> Result<Vec<(&'static str, [f64; N])>> {
-    let rows = rows.only("level", level)?;
+    let orders = ORDERS.map(|(order, _)| (order, ptr(GRID, 2, rank, order)));
     let mut found = Vec::new();
-    let mut add = |name, rows: Results| -> Result<()> {
-        if !rows.is_empty() {
-            let mut means = [0.0; N];
-            for (mean, column) in means.iter_mut().zip(columns) {
-                *mean = Summary::of(rows.numbers(column)?).mean;
-            }
+    for (name, wanted) in orders.into_iter().chain([("mean imputation", method("mean"))]) {
+        let rows = rows.only(level(at).and(wanted))?;
+        let mut means = [0.0; N];
+        for (mean, column) in means.iter_mut().zip(columns) {
+            *mean = rows.summary(column)?.mean;
+        }
+        if rows.height() > 0 {
             found.push((name, means));
         }
-        Ok(())
-    };
-    for (order, _) in ORDERS {
-        add(order, only(&rows, &[("blocks", GRID), ("depth", "2"), ("rank", rank), ("order", order)])?)?;
     }
-    add("mean imputation", rows.only("method", "mean")?)?;
     Ok(found)
 }
 
@@ -142,35 +131,31 @@ pub fn source(p: &Provenance) -> Source {
 }
 
 /// The numbers. Only the paper's ranks count: what a smaller profile trains says nothing about the paper's claims.
-fn metrics(ctx: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+fn metrics(ctx: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
     out.source = source(&provenance(ctx)?);
     let done = per_completion(results)?;
     let rank = base_rank(&done)?;
-    if rank != "50" {
+    if rank != 50 {
         return Ok(());
     }
     for (grid, name, _) in GRIDS {
-        for depth in ["1", "2"] {
-            let at = [("blocks", grid), ("depth", depth), ("rank", &rank), ("order", "by-class"), ("level", "30")];
-            out.summary(&format!("figure6.{name}.depth{depth}.error"), only(&done, &at)?.numbers("total")?);
+        for depth in [1, 2] {
+            let rows = done.only(ptr(grid, depth, rank, BY_CLASS).and(level(30.0)))?;
+            out.summary(&format!("figure6.{name}.depth{depth}.error"), rows.summary("total")?);
         }
     }
-    let accuracy = |wanted: Where<'_>| -> Result<Vec<f64>> {
-        Ok(only(&done, &[&[("level", "60")], wanted].concat())?.numbers("accuracy")?)
-    };
+    let accuracy = |wanted: Expr| -> Result<Summary> { Ok(done.only(level(60.0).and(wanted))?.summary("accuracy")?) };
     out.number("figure7.full.accuracy", full(results)?.map(|f| f.0));
-    for method in ["zero", "mean", "cvkt"] {
-        out.summary(&format!("figure7.{method}.accuracy"), accuracy(&[("method", method)])?);
+    for name in ["zero", "mean", "cvkt"] {
+        out.summary(&format!("figure7.{name}.accuracy"), accuracy(method(name))?);
     }
-    out.summary("figure7.ptr.accuracy", best(&done)?.only("level", "60")?.numbers("accuracy")?);
-    let ptr = |depth: &str, order: &str, rank: &str| {
-        accuracy(&[("blocks", GRID), ("depth", depth), ("order", order), ("rank", rank)])
-    };
-    out.summary("figure7.ptr-depth1.accuracy", ptr("1", "by-class", &rank)?);
-    out.summary("figure7.ptr-shuffled.accuracy", ptr("2", "shuffled", &rank)?);
-    out.summary("figure7.ptr-seriated.accuracy", ptr("2", "seriated", &rank)?);
-    for rank in ["50", "200"] {
-        out.summary(&format!("figure7.rank{rank}.accuracy"), ptr("2", "by-class", rank)?);
+    out.summary("figure7.ptr.accuracy", best(&done)?.only(level(60.0))?.summary("accuracy")?);
+    out.summary("figure7.ptr-depth1.accuracy", accuracy(ptr(GRID, 1, rank, BY_CLASS))?);
+    for order in ["shuffled", "seriated"] {
+        out.summary(&format!("figure7.ptr-{order}.accuracy"), accuracy(ptr(GRID, 2, rank, order))?);
+    }
+    for rank in [50, 200] {
+        out.summary(&format!("figure7.rank{rank}.accuracy"), accuracy(ptr(GRID, 2, rank, BY_CLASS))?);
     }
     Ok(())
 }

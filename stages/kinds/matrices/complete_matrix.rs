@@ -8,11 +8,12 @@ use anyhow::{Result, anyhow};
 use baselines::{Regressor, TensorTrain, TraceRegression, Training};
 use kraus::completion::{Partial, assemble, blocks};
 use ndarray::{Array2, Array3};
-use pipeline::{Context, ParamError, Stage, StageResult};
+use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The kind.
 pub struct CompleteMatrix;
@@ -103,13 +104,18 @@ impl Stage for CompleteMatrix {
         p.protocol().check()
     }
 
+    fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
+        let trains = matches!(p.method, Method::Ptr | Method::TraceKraus);
+        Ok(if trains { p.protocol().externals(env) } else { BTreeMap::new() })
+    }
+
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let input = input_with(ctx, "truth.npy")?;
         let truth: Array2<f64> = read_npy(input.path("truth.npy")?)?;
         let mask: Array2<f64> = read_npy(input.path("mask.npy")?)?;
         let partial = Partial::new(truth.view(), mask.view())?;
         let prediction = match p.method {
-            Method::Ptr | Method::TraceKraus => p.protocol().complete(&partial, ctx.seed())?.prediction,
+            Method::Ptr | Method::TraceKraus => p.protocol().complete(ctx, &partial, ctx.seed())?.prediction,
             Method::Trace => trace(&partial, p.p, p.q, ctx.seed())?,
             Method::TraceWhole => trace(&partial, p.p * p.q, 1, ctx.seed())?,
             Method::TensorTrain => tensor_train(p, &partial, ctx.seed())?,

@@ -1,6 +1,6 @@
 //! Kind `matrices-figures`: figures 3 to 5 and table 4, completion of simulated matrices. Trains nothing.
 
-use super::results::{CASES, METHODS, entries, epochs, errors, figure3 as blocks, trained};
+use super::results::{CASES, entries, epochs, figure3 as blocks, methods, table4 as rows_of_table4};
 use crate::shared::files::{inputs_with, read_json, read_npy};
 use crate::shared::render::{Drawings, figure, table};
 use crate::shared::results::read_results;
@@ -8,10 +8,10 @@ use crate::shared::rows::{ROWS, Row};
 use anyhow::{Context as _, Result};
 use ndarray::Array2;
 use pipeline::{Context, Input};
-use report::aggregate::Summary;
-use report::results::Cell;
+use report::frames::Results;
+use report::polars::prelude::{DataFrame, Expr, JoinType};
 use report::table::{Best, Spec};
-use report::{Figure, Results, Source, Table};
+use report::{Figure, Source, Table};
 use serde::{Deserialize, Serialize};
 
 /// What there is to draw.
@@ -39,7 +39,7 @@ impl Drawings for What {
 }
 
 /// The protocol in the words of the captions.
-fn protocol(all: &Results) -> Result<String> {
+fn protocol(all: &DataFrame) -> Result<String> {
     Ok(format!("Adam, {} epochs of batches of 4 blocks, rate 0.001, Glorot start, last epoch", epochs(all)?.0))
 }
 
@@ -75,15 +75,15 @@ fn target(ctx: &Context, wanted: &[(&str, &str)]) -> Result<(Array2<f64>, Array2
     Ok((truth, holes))
 }
 
-/// Mean over all matrices and masks, for titles and captions.
-fn mean(rows: &Results) -> Result<String> {
-    let s = Summary::of(rows.numbers("mse")?);
-    Ok(format!("{:.2}", s.mean))
+/// The mean error over all matrices and masks of some fits, for captions.
+fn mean(all: &DataFrame, fits: Expr) -> Result<String> {
+    Ok(format!("{:.2}", all.only(fits)?.summary("mse")?.mean))
 }
 
 /// Missing blocks, completed at four ranks.
 fn figure3(ctx: &Context) -> Result<Figure> {
-    let all = trained(&read_results(ctx)?, false)?;
+    let all = read_results(ctx)?;
+    let all = all.with("epochs", epochs(&all)?.0)?;
     let (truth, holes) = target(ctx, &[("pattern", "blocks"), ("shifted", "true")])?;
     let mut panels = vec![("target".to_string(), truth), ("with missing blocks".to_string(), holes)];
     let mut errors = Vec::new();
@@ -91,7 +91,7 @@ fn figure3(ctx: &Context) -> Result<Figure> {
         let wanted =
             [("pattern", "blocks".into()), ("shifted", true.into()), ("method", "ptr".into()), ("rank", rank.into())];
         panels.push((format!("rank {rank}"), filled(ctx, &wanted)?));
-        errors.push(format!("rank {rank}: {}", mean(&blocks(&all, rank)?)?));
+        errors.push(format!("rank {rank}: {}", mean(&all, blocks(rank))?));
     }
     let f = report::figures::completion(
         "figure3",
@@ -124,7 +124,7 @@ fn missing_entries(ctx: &Context, id: &str, level: f64) -> Result<Figure> {
     for depth in [1, 2] {
         let wanted = [("pattern", "entries".into()), ("level", level.into()), ("depth", depth.into())];
         panels.push((format!("depth {depth}"), filled(ctx, &wanted)?));
-        errors.push(format!("depth {depth}: {}", mean(&entries(&all, level, depth)?)?));
+        errors.push(format!("depth {depth}: {}", mean(&all, entries(level, depth))?));
     }
     let title = format!("{:.0} % of the entries missing, p = 7, q = 4", 100.0 * level);
     let f = report::figures::completion(id, &title, &panels, 2, Some(4), Source::Generated);
@@ -145,28 +145,16 @@ fn missing_entries(ctx: &Context, id: &str, level: f64) -> Result<Figure> {
 /// Errors over the missing entries, with and without the released shift, beside the paper's.
 fn table4(ctx: &Context) -> Result<Table> {
     let all = read_results(ctx)?;
-    let (short, long) = (trained(&all, false)?, trained(&all, true)?);
-    let mut columns: Vec<(String, Vec<Cell>)> = vec![
-        ("method".into(), METHODS.iter().map(|m| Cell::Text(m.3.into())).collect()),
-        ("paper".into(), METHODS.iter().map(|m| Cell::Text(m.4.into())).collect()),
-    ];
-    let mut specs = vec![Spec::text("Method", "method"), Spec::text("Paper", "paper")];
-    let mut count = 0;
-    for (name, pattern, shifted, heading) in CASES {
-        let (mut means, mut sds) = (Vec::new(), Vec::new());
-        for (row, method, rank, _, _) in METHODS {
-            let rows = if row.ends_with("-long") { &long } else { &short };
-            let s = Summary::of(errors(rows, method, rank, pattern, shifted)?);
-            count = count.max(s.n);
-            means.push(if s.n > 0 { Cell::Float(s.mean) } else { Cell::Null });
-            sds.push(if s.n > 1 { Cell::Float(s.sd) } else { Cell::Null });
-        }
-        columns.push((name.into(), means));
-        columns.push((format!("{name} sd"), sds));
-        specs.push(Spec::mean_sd(heading, name, &format!("{name} sd"), Best::Smallest));
-    }
+    let rows = rows_of_table4(&all)?;
+    let count = rows.summary("n")?.max;
+    let errors = rows.spread(&["name"], ("case", &CASES.map(|c| c.0)), &["mean", "sd"])?;
+    let frame = methods()?.joined(&errors, &["name"], JoinType::Left)?;
+    let mut specs = vec![Spec::text("Method", "heading"), Spec::text("Paper", "paper")];
+    specs.extend(CASES.map(|(case, _, _, heading)| {
+        Spec::mean_sd(heading, &format!("mean {case}"), &format!("sd {case}"), Best::Smallest)
+    }));
     let caption = "Completion of missing blocks of 28 × 28 positive semidefinite matrices (p = 7, q = 4): mean squared error over missing entries";
-    let mut table = Table::new("table4", caption, Source::Generated, &Results::from_columns(columns)?, &specs)?
+    let mut table = Table::new("table4", caption, Source::Generated, &frame, &specs)?
         .note(format!("Mean ± deviation over {count} cases: random full-rank matrices and random masks, the same for all methods. The paper does not say how many it averages over."))
         .note(format!("Partial trace regression and the trace regression by Kraus factors: {}, depth 1. At depth 1 the block size does not change the model (theorem 5), only the path of the training: blocks of one entry make more steps per epoch.", protocol(&all)?))
         .note("The released generator shifts a matrix with negative entries by −2 min, because it marks missing entries by zero; here a mask does that, and the shift only sets the scale for comparing with the paper. A shifted matrix is nearly constant, so the mean of the observed entries is a strong rival: what PTR gains on trace regression by blocks and on the tensor-train NN is that it finds this constant.")

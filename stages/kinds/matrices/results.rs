@@ -4,7 +4,8 @@
 use crate::shared::results::{Experiment, Numbers};
 use anyhow::Result;
 use pipeline::Context;
-use report::Results;
+use report::frames::Results;
+use report::polars::prelude::{DataFrame, Expr, IntoLazy, JoinType, col, df, lit, when};
 
 /// The experiment.
 pub struct Matrices;
@@ -14,7 +15,7 @@ impl Experiment for Matrices {
     const ABOUT: &'static str =
         "all completions of simulated matrices as one table, and the numbers their claims are judged by";
 
-    fn metrics(_: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+    fn metrics(_: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
         metrics(results, out)
     }
 }
@@ -43,62 +44,75 @@ pub const METHODS: [(&str, &str, usize, &str, &str); 11] = [
     ("zero", "zero", 0, "Zero", ""),
 ];
 
-/// Errors of a method over all matrices and masks. `zero` is no fit: its error is the scale of what is missing.
-pub fn errors(results: &Results, method: &str, rank: usize, pattern: &str, shifted: bool) -> Result<Vec<f64>> {
-    let (fit, column) = if method == "zero" { ("mean", "scale") } else { (method, "mse") };
-    let rows = results.only("method", fit)?.only("pattern", pattern)?.only("shifted", &shifted.to_string())?;
-    let rows = if rank > 0 { rows.only("rank", &rank.to_string())? } else { rows };
-    Ok(rows.numbers(column)?)
+/// [`METHODS`] as a frame: `name`, `method`, `wanted` (the rank; 0 for any), `heading`, `paper`.
+pub fn methods() -> Result<DataFrame> {
+    Ok(df!(
+        "name" => METHODS.map(|m| m.0),
+        "method" => METHODS.map(|m| m.1),
+        "wanted" => METHODS.map(|m| m.2 as i64),
+        "long" => METHODS.map(|m| m.0.ends_with("-long")),
+        "heading" => METHODS.map(|m| m.3),
+        "paper" => METHODS.map(|m| m.4),
+    )?)
+}
+
+/// Table 4 as rows: the error of each method (`name`) in each `case`, over all matrices and masks.
+pub fn table4(results: &DataFrame) -> Result<DataFrame> {
+    let (short, long) = epochs(results)?;
+    // `zero` is no fit: its error is the scale of what is missing, which every row of a mask has.
+    let zero = results.with("method", "mean")?.lazy();
+    let zero = zero.with_columns([lit("zero").alias("method"), col("scale").alias("mse")]).collect()?;
+    let cases = df!(
+        "case" => CASES.map(|c| c.0),
+        "pattern" => CASES.map(|c| c.1),
+        "shifted" => CASES.map(|c| c.2),
+    )?;
+    let rank = col("wanted").eq(lit(0)).or(col("wanted").eq(col("rank")));
+    let wanted_epochs = when(col("long")).then(lit(long.unwrap_or(f64::NAN))).otherwise(lit(short));
+    let fits = results.vstack(&zero)?.joined(&methods()?, &["method"], JoinType::Inner)?;
+    let fits = fits.only(rank.and(col("epochs").eq(wanted_epochs)))?;
+    let fits = fits.joined(&cases, &["pattern", "shifted"], JoinType::Inner)?;
+    Ok(fits.summaries(&["name", "case"], "mse")?)
 }
 
 /// Epochs of the paper's protocol, and of the fits that were trained to the end where there are any.
-pub fn epochs(results: &Results) -> Result<(f64, Option<f64>)> {
-    let all = results.only("method", "ptr")?.numbers("epochs")?;
-    let (least, most) = all.iter().fold((f64::INFINITY, 0.0f64), |(l, m), e| (l.min(*e), m.max(*e)));
-    Ok((least, Some(most).filter(|m| *m > least)))
-}
-
-/// The rows of one kind of training: `long` or the paper's protocol. What is not trained belongs to both.
-pub fn trained(results: &Results, long: bool) -> Result<Results> {
-    let (short, most) = epochs(results)?;
-    let wanted = if long { most } else { Some(short) };
-    let epochs = results.numbers("epochs")?;
-    let rows: Vec<usize> = (0..epochs.len()).filter(|i| Some(epochs[*i]) == wanted).collect();
-    Ok(results.take(&rows)?)
+pub fn epochs(results: &DataFrame) -> Result<(f64, Option<f64>)> {
+    let all = results.with("method", "ptr")?.summary("epochs")?;
+    Ok((all.min, Some(all.max).filter(|m| *m > all.min)))
 }
 
 /// Fits of figure 3 (missing blocks, as the released generator makes them) at a rank.
-pub fn figure3(results: &Results, rank: usize) -> Result<Results> {
-    let rows = results.only("pattern", "blocks")?.only("method", "ptr")?.only("shifted", "true")?;
-    Ok(rows.only("rank", &rank.to_string())?)
+pub fn figure3(rank: i64) -> Expr {
+    let blocks = col("pattern").eq(lit("blocks")).and(col("shifted").eq(lit(true)));
+    blocks.and(col("method").eq(lit("ptr"))).and(col("rank").eq(lit(rank)))
 }
 
 /// Fits of figures 4 and 5 (missing entries) at a level and depth.
-pub fn entries(results: &Results, level: f64, depth: usize) -> Result<Results> {
-    let rows = results.only("pattern", "entries")?.only("level", &level.to_string())?;
-    Ok(rows.only("depth", &depth.to_string())?)
+pub fn entries(level: f64, depth: i64) -> Expr {
+    col("pattern").eq(lit("entries")).and(col("level").eq(lit(level))).and(col("depth").eq(lit(depth)))
 }
 
-/// Epochs of the released scripts, as a cell's text.
-const EPOCHS: &str = "50";
+/// Epochs of the released scripts.
+const EPOCHS: i64 = 50;
 
 /// Levels of figures 4 and 5.
 pub const LEVELS: [(&str, f64); 2] = [("figure4", 0.35), ("figure5", 0.85)];
 
 /// The numbers. Only the paper's protocol counts: what a smaller profile trains says nothing about the paper's claims.
-fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
-    let results = &results.only("epochs", EPOCHS)?;
+fn metrics(results: &DataFrame, out: &mut Numbers) -> Result<()> {
+    let results = &results.with("epochs", EPOCHS)?;
     for rank in [1, 5, 30] {
-        out.summary(&format!("figure3.rank{rank}.mse"), figure3(results, rank)?.numbers("mse")?);
+        out.summary(&format!("figure3.rank{rank}.mse"), results.only(figure3(rank))?.summary("mse")?);
     }
-    for (name, method, rank, _, _) in METHODS {
-        if matches!(name, "ptr" | "trace" | "trace-whole" | "tensor-train" | "mean") {
-            out.summary(&format!("table4.{name}.mse"), errors(results, method, rank, "blocks", true)?);
+    let table = table4(results)?.with("case", CASES[0].0)?;
+    for (name, error) in table.texts("name")?.into_iter().flatten().zip(table.listed()?) {
+        if matches!(name.as_str(), "ptr" | "trace" | "trace-whole" | "tensor-train" | "mean") {
+            out.summary(&format!("table4.{name}.mse"), error);
         }
     }
     for (figure, level) in LEVELS {
         for depth in [1, 2] {
-            out.summary(&format!("{figure}.depth{depth}.mse"), entries(results, level, depth)?.numbers("mse")?);
+            out.summary(&format!("{figure}.depth{depth}.mse"), results.only(entries(level, depth))?.summary("mse")?);
         }
     }
     Ok(())

@@ -1,15 +1,16 @@
 //! Kind `regression-figures`: figure 2, table 2 and the bound, drawn from the results. Trains nothing.
 
-use super::results::{DELTA, MODELS, bounded, chosen, curve, least_drop, settings, term};
+use super::results::{CURVE, DELTA, bounded, curves, least_drop, models, settings, table2 as rows_of_table2, term};
 use crate::shared::render::{Drawings, figure, table};
-use crate::shared::results::{read_results, values};
+use crate::shared::results::read_results;
 use anyhow::Result;
+use kraus::BoundVersion;
 use pipeline::Context;
-use report::aggregate::Summary;
 use report::figures::{RankCurve, RankPanel, error_against_rank};
-use report::results::Cell;
+use report::frames::Results;
+use report::polars::prelude::{IntoLazy, JoinType, col, lit};
 use report::table::{Best, Spec};
-use report::{Figure, Results, Source, Table};
+use report::{Figure, Source, Table};
 use serde::{Deserialize, Serialize};
 
 /// What there is to draw.
@@ -37,35 +38,28 @@ impl Drawings for What {
 /// Test error against the Kraus rank of the model: one panel per map.
 fn figure2(ctx: &Context) -> Result<Figure> {
     let all = read_results(ctx)?;
-    let mut panels = Vec::new();
-    for map in ["20x10", "100x40"] {
-        let mut curves = Vec::new();
-        let here = all.only("map", map)?;
-        for true_rank in values(&here, "true_rank")? {
-            for samples in values(&here, "l")? {
-                for (_, points) in curve(&all, map, true_rank, samples)?.curves(&["map"], "rank", "test_mse")? {
-                    let of = |f: fn(&Summary) -> f64| points.iter().map(|p| f(&p.1)).collect::<Vec<_>>();
-                    let rank = points.iter().map(|p| p.0).collect();
-                    curves.push(RankCurve {
-                        samples,
-                        true_rank,
-                        rank,
-                        mse: of(|s| s.mean),
-                        band: Some((of(|s| s.min), of(|s| s.max))),
-                    });
-                }
-            }
-        }
-        if !curves.is_empty() {
-            let (p, q) = map.split_once('x').unwrap_or((map, ""));
-            panels.push(RankPanel { title: format!("{p}×{p} → {q}×{q}"), curves });
+    let mut panels: Vec<RankPanel> = Vec::new();
+    for points in curves(&all)?.partition_by_stable(CURVE, true)? {
+        let map = points.texts("map")?.swap_remove(0).unwrap_or_default();
+        let (p, q) = map.split_once('x').unwrap_or((&map, ""));
+        let title = format!("{p}×{p} → {q}×{q}");
+        let curve = RankCurve {
+            samples: points.distinct("l")?[0],
+            true_rank: points.distinct("true_rank")?[0],
+            rank: points.numbers("rank")?,
+            mse: points.numbers("mean")?,
+            band: Some((points.numbers("min")?, points.numbers("max")?)),
+        };
+        match panels.last_mut() {
+            Some(panel) if panel.title == title => panel.curves.push(curve),
+            _ => panels.push(RankPanel { title, curves: vec![curve] }),
         }
     }
     let figure =
         error_against_rank("figure2", "Test error against the Kraus rank of the model", &panels, Source::Generated);
     let alt = figure.alt.clone();
-    let adam = all.only("map", "100x40")?.only("solver", "adam, last epoch")?;
-    let large = if adam.is_empty() {
+    let adam = all.only(col("map").eq(lit("100x40")).and(col("solver").eq(lit("adam, last epoch"))))?;
+    let large = if adam.height() == 0 {
         "the large one by the exact solver (L-BFGS on the samples in single precision, which resolves 10⁻¹² of the outputs' square, stopped where it creeps: below the true rank a few percent above the optimum; with 10000 samples the closed form from the moments, then L-BFGS; from a rank that fits exactly on the same map, where the samples determine it)"
     } else {
         "the large one too, except with 10000 samples, which the exact solver fits (closed form from the moments, then L-BFGS)"
@@ -74,7 +68,7 @@ fn figure2(ctx: &Context) -> Result<Figure> {
         Some(factor) => format!(
             " With the exact solver and l >= 1000 the error at the true rank is at least {} times smaller than at the rank \
              of the grid below it, on both maps.",
-            report::axis::scientific(factor, 0)
+            report::number::scientific(factor, 0)
         ),
         None => String::new(),
     };
@@ -92,28 +86,15 @@ fn figure2(ctx: &Context) -> Result<Figure> {
 /// All models of table 2 in four settings beside the paper's numbers.
 fn table2(ctx: &Context) -> Result<Table> {
     let all = read_results(ctx)?;
-    let mut columns: Vec<(String, Vec<Cell>)> = vec![
-        ("model".into(), MODELS.iter().map(|m| Cell::Text(m.3.into())).collect()),
-        ("paper".into(), MODELS.iter().map(|m| Cell::Text(m.4.into())).collect()),
-    ];
     let settings = settings(&all)?;
-    for (name, noise, l) in settings {
-        let (mut mean, mut sd) = (Vec::new(), Vec::new());
-        for (_, model, solver, _, _) in MODELS {
-            let rows = chosen(&all, model, solver, noise, l)?;
-            let s = if rows.is_empty() { None } else { Some(Summary::of(rows.numbers("test_mse")?)) };
-            mean.push(s.map_or(Cell::Null, |s| Cell::Float(s.mean)));
-            sd.push(s.map_or(Cell::Null, |s| Cell::Float(s.sd)));
-        }
-        columns.push((name.into(), mean));
-        columns.push((format!("{name} sd"), sd));
-    }
-    let heading = |noise: f64, l: usize| format!("l = {l}, noise {noise}");
-    let mut specs = vec![Spec::text("Model", "model"), Spec::text("Paper (l = 10000)", "paper")];
-    specs.extend(
-        settings.map(|(name, noise, l)| Spec::mean_sd(&heading(noise, l), name, &format!("{name} sd"), Best::Smallest)),
-    );
-    let frame = Results::from_columns(columns)?;
+    let names = settings.map(|s| s.0);
+    let errors = rows_of_table2(&all)?.spread(&["name"], ("setting", &names), &["mean", "sd"])?;
+    let frame = models()?.joined(&errors, &["name"], JoinType::Left)?;
+    let mut specs = vec![Spec::text("Model", "heading"), Spec::text("Paper (l = 10000)", "paper")];
+    specs.extend(settings.map(|(name, noise, l)| {
+        let heading = format!("l = {l}, noise {noise}");
+        Spec::mean_sd(&heading, &format!("mean {name}"), &format!("sd {name}"), Best::Smallest)
+    }));
     let caption =
         "Test MSE of all models on the map 20×20 → 10×10 of true Kraus rank 5: mean ± deviation over datasets";
     Ok(Table::new("table2", caption, Source::Generated, &frame, &specs)?
@@ -139,31 +120,31 @@ fn table2(ctx: &Context) -> Result<Table> {
 /// Theorem 4 against the rank: empirical risk, measured gap, and the theorem's term.
 fn bound(ctx: &Context) -> Result<Figure> {
     let rows = bounded(&read_results(ctx)?)?;
-    let l = rows.numbers("l")?.first().copied().unwrap_or(0.0) as usize;
-    let gamma = rows.numbers("largest")?.into_iter().fold(0.0, f64::max);
-    let mean = |value: &str| -> Result<Vec<(f64, f64)>> {
-        let curves = rows.curves(&["map"], "rank", value)?;
-        Ok(curves.into_iter().flat_map(|(_, points)| points).map(|(rank, s)| (rank, s.mean)).collect())
+    let l = rows.distinct("l")?.first().copied().unwrap_or(0);
+    let gamma = rows.summary("largest")?.max;
+    let means = rows.lazy().group_by_stable([col("rank")]).agg([col("train_mse").mean(), col("validation_mse").mean()]);
+    let means = means.sort(["rank"], Default::default()).collect()?;
+    let (rank, risk) = (means.numbers("rank")?, means.numbers("train_mse")?);
+    let gap: Vec<f64> = means.numbers("validation_mse")?.iter().zip(&risk).map(|(held, train)| (held - train).abs()).collect();
+    let terms = |version: BoundVersion| -> (Vec<f64>, Vec<f64>) {
+        rank.iter().filter_map(|r| Some((*r, term(l, *r as usize, gamma, version)?))).unzip()
     };
-    let (train, held) = (mean("train_mse")?, mean("validation_mse")?);
-    let (mut rank, mut risk, mut gap, mut terms) = (vec![], vec![], vec![], vec![]);
-    for ((r, train), (_, held)) in train.into_iter().zip(held) {
-        if let Some(t) = term(l, r as usize, gamma) {
-            rank.push(r);
-            risk.push(train);
-            gap.push((held - train).abs());
-            terms.push(t);
-        }
-    }
-    let figure = report::figures::bound(&rank, &risk, &gap, &terms, Source::Generated);
+    let (printed, proved) = (terms(BoundVersion::AsPrinted), terms(BoundVersion::AsProved));
+    let forms = [
+        ("term as printed (no theorem)", &printed.0[..], &printed.1[..]),
+        ("term as proved", &proved.0[..], &proved.1[..]),
+    ];
+    let figure = report::figures::bound(&rank, &risk, &gap, &forms, Source::Generated);
     let alt = figure.alt.clone();
     Ok(figure.words(
         alt,
         format!(
             "Theorem 4 on the map 20×20 → 10×10, true rank 5, noise 0.1, l = {l}, delta = {DELTA}: empirical risk of the exact \
-             fit, measured gap (held-out minus training error, absolute value) and the theorem's term against the Kraus rank. The square loss is not \
-             bounded, so gamma is the largest squared error seen on held-out entries ({gamma:.2e}); ranks with l <= pqr are \
-             left out, where the theorem's logarithm would be negative. The term is orders of magnitude above the gap: it bounds, it does not predict.",
+             fit, measured gap (held-out minus training error, absolute value) and two forms of the theorem's term against the Kraus rank. As proved is the \
+             theorem: the lemma's proof gives a pseudo-dimension d = pqr log2(8epq/r), and the theorem it cites the term gamma sqrt(2 d ln(el/d) / l), for \
+             l > d. As printed, the paper takes the natural logarithm, drops the factor 2 and has ln(l/(pqr)): no proof gives that, and it falls again \
+             once pqr > l/e. The square loss is not bounded, so gamma is the largest squared error seen on held-out entries ({gamma:.2e}). Ranks at which \
+             a form says nothing are left out. The term is orders of magnitude above the gap: it bounds, it does not predict.",
         ),
     ))
 }

@@ -1,11 +1,12 @@
 //! Kind `regression-results`: the rows of simulated regression as one table, and its numbers: table 2 in each setting, the drop of
 //! figure 2, the gap of theorem 4. How rows are selected and what the paper states stands here too, for the figures.
 
-use crate::shared::results::{Experiment, Numbers, values};
+use crate::shared::results::{Experiment, Numbers};
 use anyhow::Result;
-use kraus::{BoundParams, bound};
+use kraus::{BoundParams, BoundVersion, bound};
 use pipeline::Context;
-use report::Results;
+use report::frames::{Results, summary};
+use report::polars::prelude::{DataFrame, Expr, IntoLazy, JoinType, col, df, lit};
 
 /// The experiment.
 pub struct Regression;
@@ -15,16 +16,15 @@ impl Experiment for Regression {
     const ABOUT: &'static str =
         "all fits of simulated regression as one table, and the numbers its claims are judged by";
 
-    fn metrics(_: &Context, results: &Results, out: &mut Numbers) -> Result<()> {
+    fn metrics(_: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
         metrics(results, out)
     }
 }
 
 /// The settings of table 2: name, noise, training samples. The paper's sizes are 10000 and 100; a smaller profile has others.
-pub fn settings(results: &Results) -> Result<[(&'static str, f64, usize); 4]> {
-    let sizes = results.only("map", "20x10")?.numbers("l")?;
-    let large = sizes.iter().copied().fold(0.0, f64::max) as usize;
-    let small = sizes.iter().copied().fold(f64::INFINITY, f64::min) as usize;
+pub fn settings(results: &DataFrame) -> Result<[(&'static str, f64, usize); 4]> {
+    let sizes = results.with("map", "20x10")?.distinct("l")?;
+    let (small, large) = (sizes.first().copied().unwrap_or(0), sizes.last().copied().unwrap_or(0));
     Ok([
         ("table2", 0.0, large),
         ("table2-noise", 0.1, large),
@@ -55,113 +55,125 @@ pub const MODELS: [(&str, &str, &str, &str, &str); 12] = [
     ("tucker-exact", "tucker", "exact", "Tucker NN: exact solver", ""),
 ];
 
-/// Of each dataset the rank with the least validation error, for one model in one setting of table 2.
-pub fn chosen(results: &Results, model: &str, solver: &str, noise: f64, l: usize) -> Result<Results> {
-    let mut rows = results.only("map", "20x10")?.only("true_rank", "5")?.only("model", model)?;
-    rows = rows.only("noise", &format!("{noise:?}"))?.only("l", &l.to_string())?;
-    if !solver.is_empty() && !rows.is_empty() {
-        rows = rows.only("solver", solver)?;
-    }
-    if rows.is_empty() { Ok(rows) } else { Ok(rows.best(&["dataset"], "validation_mse")?) }
+/// [`MODELS`] as a frame: `name`, `model`, `wanted` (the solver; empty for any), `heading`, `paper`.
+pub fn models() -> Result<DataFrame> {
+    Ok(df!(
+        "name" => MODELS.map(|m| m.0),
+        "model" => MODELS.map(|m| m.1),
+        "wanted" => MODELS.map(|m| m.2),
+        "heading" => MODELS.map(|m| m.3),
+        "paper" => MODELS.map(|m| m.4),
+    )?)
 }
 
-/// The fits of one curve of figure 2: the paper's Adam where it was run, the exact solver where only that was.
-pub fn curve(results: &Results, map: &str, true_rank: usize, l: usize) -> Result<Results> {
-    let rows = results.only("model", "ptr")?.only("map", map)?.only("noise", "0.0")?;
-    let rows = rows.only("true_rank", &true_rank.to_string())?.only("l", &l.to_string())?;
-    let adam = rows.only("solver", "adam, last epoch")?;
-    if adam.is_empty() { Ok(rows.only("solver", "exact")?) } else { Ok(adam) }
+/// Table 2 as rows: the test error of each model (`name`) in each `setting`, with the rank chosen on the validation set of each dataset.
+pub fn table2(results: &DataFrame) -> Result<DataFrame> {
+    let settings = settings(results)?;
+    let settings = df!(
+        "setting" => settings.map(|s| s.0),
+        "noise" => settings.map(|s| s.1),
+        "l" => settings.map(|s| s.2 as i64),
+    )?;
+    let here = col("map").eq(lit("20x10")).and(col("true_rank").eq(lit(5)));
+    let wanted = col("wanted").eq(lit("")).or(col("wanted").eq(col("solver")));
+    let fits = results.only(here)?.joined(&models()?, &["model"], JoinType::Inner)?.only(wanted)?;
+    let fits = fits.joined(&settings, &["noise", "l"], JoinType::Inner)?;
+    let chosen = fits.best(&["name", "setting", "dataset"], "validation_mse")?;
+    Ok(chosen.summaries(&["name", "setting"], "test_mse")?)
+}
+
+/// What identifies a curve of figure 2.
+pub const CURVE: [&str; 3] = ["map", "true_rank", "l"];
+
+/// The fits of partial trace regression without noise.
+fn noiseless() -> Expr {
+    col("model").eq(lit("ptr")).and(col("noise").eq(lit(0.0)))
+}
+
+/// The points of figure 2, curve by curve and rank by rank: the paper's Adam where it was run, the exact solver where only that was.
+pub fn curves(results: &DataFrame) -> Result<DataFrame> {
+    let adam = || col("solver").eq(lit("adam, last epoch"));
+    let exact_only = col("solver").eq(lit("exact")).and(adam().any(true).over(CURVE.map(col))?.not());
+    points(&results.only(noiseless())?.only(adam().or(exact_only))?)
+}
+
+/// The test error at each rank of each curve, both ascending.
+fn points(fits: &DataFrame) -> Result<DataFrame> {
+    let keys = [&CURVE[..], &["rank"]].concat();
+    let points = fits.summaries(&keys, "test_mse")?;
+    // By name the small map, 20x10, would come after the large one, 100x40.
+    let order = [col("map").eq(lit("100x40")), col("true_rank"), col("l"), col("rank")];
+    Ok(points.lazy().sort_by_exprs(order, Default::default()).collect()?)
+}
+
+/// For each curve the error at the true rank (`at`) and at the rank of the grid below it (`below`).
+fn drops(points: &DataFrame) -> Result<DataFrame> {
+    let mean = |which: Expr| col("mean").filter(which);
+    let (rank, truth) = (col("rank"), col("true_rank"));
+    let aggregates =
+        [mean(rank.clone().lt(truth.clone())).last().alias("below"), mean(rank.eq(truth)).first().alias("at")];
+    Ok(points.clone().lazy().group_by_stable(CURVE.map(col)).agg(aggregates).collect()?)
 }
 
 /// By how much the exact solver's error drops from the rank of the grid below the true one to the true one, for every
 /// map, true rank and l >= 1000 without noise that it fitted: the least of these factors.
-pub fn least_drop(results: &Results) -> Result<Option<f64>> {
-    let exact = results.only("model", "ptr")?.only("solver", "exact")?.only("noise", "0.0")?;
-    let mut least = None::<f64>;
-    for map in ["20x10", "100x40"] {
-        let here = exact.only("map", map)?;
-        if here.is_empty() {
-            continue;
-        }
-        for true_rank in values(&here, "true_rank")? {
-            for l in values(&here, "l")?.into_iter().filter(|l| *l >= 1000) {
-                let rows = here.only("true_rank", &true_rank.to_string())?.only("l", &l.to_string())?;
-                let points = means(&rows)?;
-                let below = points.iter().rfind(|(rank, _)| *rank < true_rank);
-                if let (Some((_, below)), Some((_, at))) = (below, points.iter().find(|(rank, _)| *rank == true_rank)) {
-                    let factor = below / at.max(f64::MIN_POSITIVE);
-                    least = Some(least.map_or(factor, |l| l.min(factor)));
-                }
-            }
-        }
-    }
-    Ok(least)
+pub fn least_drop(results: &DataFrame) -> Result<Option<f64>> {
+    let exact = col("solver").eq(lit("exact")).and(col("l").gt_eq(lit(1000)));
+    let drops = drops(&points(&results.only(noiseless().and(exact))?)?)?;
+    let factors = drops.numbers("below")?.into_iter().zip(drops.numbers("at")?);
+    Ok(factors.map(|(below, at)| below / at.max(f64::MIN_POSITIVE)).filter(|f| !f.is_nan()).reduce(f64::min))
 }
 
 /// The exact fits whose gap theorem 4 bounds: noise 0.1, the largest training set.
-pub fn bounded(results: &Results) -> Result<Results> {
-    let rows = results.only("model", "ptr")?.only("solver", "exact")?.only("map", "20x10")?;
-    let rows = rows.only("noise", "0.1")?.only("true_rank", "5")?;
-    let largest = rows.numbers("l")?.into_iter().fold(0.0, f64::max);
-    Ok(rows.only("l", &largest.to_string())?)
+pub fn bounded(results: &DataFrame) -> Result<DataFrame> {
+    let here = col("map").eq(lit("20x10")).and(col("noise").eq(lit(0.1))).and(col("true_rank").eq(lit(5)));
+    let exact = col("model").eq(lit("ptr")).and(col("solver").eq(lit("exact")));
+    Ok(results.only(here.and(exact))?.only(col("l").eq(col("l").max()))?)
 }
 
 /// Confidence of theorem 4's bound is 1 - delta.
 pub const DELTA: f64 = 0.05;
 
-/// Theorem 4 at the rank r: the complexity and confidence terms for errors up to gamma; none where l <= pqr.
-pub fn term(l: usize, rank: usize, gamma: f64) -> Option<f64> {
-    bound(&BoundParams { l, p: 20, q: 10, rank, gamma, delta: DELTA }).ok().map(|b| b.total(0.0))
+/// Theorem 4 at the rank r: the complexity and confidence terms for errors up to gamma; none where this form of the theorem
+/// says nothing.
+pub fn term(l: usize, rank: usize, gamma: f64, version: BoundVersion) -> Option<f64> {
+    bound(&BoundParams { l, p: 20, q: 10, rank, gamma, delta: DELTA }, version).ok().map(|b| b.total(0.0))
 }
 
 /// The numbers. Only the paper's sizes count: what a smaller profile measures says nothing about the paper's claims.
-fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
-    for (setting, noise, l) in settings(results)?.into_iter().filter(|(_, _, l)| [100, 10_000].contains(l)) {
-        if setting.starts_with("table2-small") != (l == 100) {
-            continue;
-        }
-        for (name, model, solver, _, _) in MODELS {
-            let rows = chosen(results, model, solver, noise, l)?;
-            if !rows.is_empty() {
-                out.summary(&format!("{setting}.{name}.mse"), rows.numbers("test_mse")?);
-            }
+fn metrics(results: &DataFrame, out: &mut Numbers) -> Result<()> {
+    let paper: Vec<&str> = settings(results)?
+        .into_iter()
+        .filter(|(setting, _, l)| *l == if setting.starts_with("table2-small") { 100 } else { 10_000 })
+        .map(|(setting, _, _)| setting)
+        .collect();
+    let table = table2(results)?;
+    let names = table.texts("setting")?.into_iter().zip(table.texts("name")?);
+    for ((setting, name), summary) in names.zip(table.listed()?) {
+        let (setting, name) = (setting.unwrap_or_default(), name.unwrap_or_default());
+        if paper.contains(&setting.as_str()) {
+            out.summary(&format!("{setting}.{name}.mse"), summary);
         }
     }
+    let drops = drops(&curves(results)?)?;
     for (name, map, true_rank) in [("small", "20x10", 5), ("large", "100x40", 20)] {
-        let sizes = values(&results.only("map", map)?, "l")?;
-        for &l in &sizes {
-            let curve = curve_at(results, map, true_rank, l)?;
-            let at = curve.iter().find(|(rank, _)| *rank == true_rank).map(|(_, mse)| *mse);
-            out.number(&format!("figure2.{name}.l{l}.mse"), at);
-            if l == 10_000 {
-                let below = curve.iter().rfind(|(rank, _)| *rank < true_rank).map(|(_, mse)| *mse);
-                out.number(&format!("figure2.{name}.before.mse"), below);
-                out.number(&format!("figure2.{name}.after.mse"), at);
+        let here = drops.only(col("map").eq(lit(map)).and(col("true_rank").eq(lit(true_rank))))?;
+        let errors = here.numbers("below")?.into_iter().zip(here.numbers("at")?);
+        for (l, (below, at)) in here.numbers("l")?.into_iter().zip(errors) {
+            out.number(&format!("figure2.{name}.l{l}.mse"), Some(at));
+            if l == 10_000.0 {
+                out.number(&format!("figure2.{name}.before.mse"), Some(below));
+                out.number(&format!("figure2.{name}.after.mse"), Some(at));
             }
         }
     }
-    let rows = bounded(results)?.only("rank", "5")?;
-    if !rows.is_empty() {
-        let (train, held) = (rows.numbers("train_mse")?, rows.numbers("validation_mse")?);
-        let gap = train.iter().zip(&held).map(|(t, v)| v - t).sum::<f64>() / train.len() as f64;
-        let gamma = rows.numbers("largest")?.into_iter().fold(0.0, f64::max);
-        let l = rows.numbers("l")?[0] as usize;
-        out.number("bound.gap", Some(gap));
-        out.number("bound.term", term(l, 5, gamma));
+    let rows = bounded(results)?.with("rank", 5)?;
+    if rows.height() > 0 {
+        let gap = rows.clone().lazy().with_column((col("validation_mse") - col("train_mse")).alias("gap"));
+        out.number("bound.gap", Some(gap.select(summary("gap")).collect()?.listed()?[0].mean));
+        let (l, gamma) = (rows.distinct("l")?[0], rows.summary("largest")?.max);
+        out.number("bound.term", term(l, 5, gamma, BoundVersion::AsProved));
+        out.number("bound.printed", term(l, 5, gamma, BoundVersion::AsPrinted));
     }
     Ok(())
-}
-
-/// Mean test error at each rank of a curve, ranks ascending.
-fn curve_at(results: &Results, map: &str, true_rank: usize, l: usize) -> Result<Vec<(usize, f64)>> {
-    means(&curve(results, map, true_rank, l)?)
-}
-
-/// Mean test error at each rank, ranks ascending; nothing of no rows.
-fn means(rows: &Results) -> Result<Vec<(usize, f64)>> {
-    if rows.is_empty() {
-        return Ok(Vec::new());
-    }
-    let curves = rows.curves(&["map"], "rank", "test_mse")?;
-    Ok(curves.into_iter().flat_map(|(_, points)| points).map(|(rank, s)| (rank as usize, s.mean)).collect())
 }

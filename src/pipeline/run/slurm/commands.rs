@@ -2,7 +2,8 @@
 //!
 //! Text that comes from names or parameters is either an argument of its own, which no shell reads, or quoted.
 
-use super::folder::{ArrayFile, RunFolder};
+use super::files::ArrayFile;
+use super::folder::RunFolder;
 use crate::error::{Error, Result};
 use crate::plan::Resources;
 use crate::plan::SlurmOptions;

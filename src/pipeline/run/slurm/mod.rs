@@ -21,7 +21,11 @@
 
 mod chunks;
 pub mod commands;
+mod compare;
+pub mod files;
 pub mod folder;
+mod lost;
+mod sent;
 mod submit;
 mod watch;
 pub mod worker;
@@ -34,8 +38,9 @@ use crate::error::{Error, Result};
 use crate::freshness::key::Key;
 use crate::plan::SlurmOptions;
 use crate::store::claim::Role;
-use commands::TaskState;
-use folder::{ChunkFile, ChunkUnit, RunFolder, TaskMessage};
+use files::{ChunkFile, TaskMessage};
+use folder::RunFolder;
+use sent::{Chunk, Queued, Sent};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,54 +48,6 @@ use std::time::{Duration, Instant};
 
 /// Units at hand at once: all of them, so that chunks can be formed.
 const QUEUE: usize = 1_000_000;
-
-/// A unit that waits to be submitted.
-struct Queued {
-    job: Job,
-    /// Not before this: failed units pause.
-    due: Instant,
-}
-
-/// A unit in a chunk that was submitted.
-struct Sent {
-    unit: ChunkUnit,
-    /// The scheduler's job, when the scheduler of this process waits for it.
-    job: Option<Job>,
-    done: bool,
-    /// A task reported that its record is in the store; this machine may see it later.
-    reported: bool,
-}
-
-impl Sent {
-    fn new(unit: ChunkUnit, job: Option<Job>) -> Self {
-        Self { unit, job, done: false, reported: false }
-    }
-}
-
-/// A submitted chunk whose units are not all accounted for.
-struct Chunk {
-    array: String,
-    task: usize,
-    units: Vec<Sent>,
-    offset: u64,
-    /// Where its last task ran.
-    node: Option<String>,
-    running: Option<Key>,
-    /// When this driver read the task's message that it ended as it should.
-    ended: Option<Instant>,
-    /// Slurm says that the task is over, or does not know it, since then.
-    over: Option<(Instant, TaskState)>,
-    /// An earlier driver submitted it, and this one has not seen it in the queue: it may have been cancelled with that driver.
-    inherited: bool,
-}
-
-impl Chunk {
-    /// Task number `task` of the array named `array`. `inherited` says that an earlier driver submitted it.
-    fn new(array: &str, task: usize, units: Vec<Sent>, inherited: bool) -> Self {
-        let array = array.to_string();
-        Self { array, task, units, offset: 0, node: None, running: None, ended: None, over: None, inherited }
-    }
-}
 
 /// Runs units on a cluster.
 pub struct Slurm<'a> {

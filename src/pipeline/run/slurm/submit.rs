@@ -2,7 +2,7 @@
 
 use super::chunks::chunks;
 use super::commands::{self, Submitted, arguments, sbatch};
-use super::folder::{ArrayFile, ChunkFile, ChunkUnit};
+use super::files::{ArrayFile, ChunkFile, ChunkUnit};
 use super::{Chunk, Queued, Sent, Slurm};
 use crate::error::{Error, Result};
 use crate::run::executor::{Job, Reporter};

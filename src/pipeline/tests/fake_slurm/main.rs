@@ -6,8 +6,10 @@
 
 mod cases;
 mod cluster;
+mod controller;
 #[path = "../slurm/program.rs"]
 mod program;
+mod stops;
 
 use std::process::ExitCode;
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let parts: Vec<&&str> = words.iter().filter(|w| !w.starts_with('-')).collect();
     let picked: Vec<_> = cases::ALL
         .iter()
+        .chain(stops::ALL)
         .filter(|(name, _)| parts.is_empty() || parts.iter().any(|part| name.contains(**part)))
         .collect();
     if words.contains(&"--list") {

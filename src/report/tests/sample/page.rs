@@ -2,8 +2,9 @@
 #![allow(dead_code)]
 
 use report::claims::{Metric, Metrics, PAPER, judge_all, read};
+use report::frames::Results;
 use report::page::*;
-use report::results::{Cell, Results};
+use report::polars::prelude::df;
 use report::source::Source;
 use report::table::{Best, Spec, Table};
 
@@ -16,16 +17,16 @@ pub fn page() -> ReportPage {
         }
     }
     let n = 600;
-    let column = |f: &dyn Fn(usize) -> Cell| (0..n).map(f).collect::<Vec<_>>();
-    let raw = Results::from_columns(vec![
-        ("model".into(), column(&|i| Cell::Text(["ptr", "ls", "<script>alert(1)</script>"][i % 3].into()))),
-        ("rank".into(), column(&|i| Cell::Int((i % 20) as i64))),
-        ("seed".into(), column(&|i| Cell::Int((i / 20) as i64))),
-        ("mse".into(), column(&|i| Cell::Float(super::noise(i) * 1e-5))),
-        ("seconds".into(), column(&|i| Cell::Float(super::noise(i + 7) * 3.0))),
-    ])
+    let model = ["ptr", "ls", "<script>alert(1)</script>"];
+    let raw = df!(
+        "model" => (0..n).map(|i| model[i % 3]).collect::<Vec<_>>(),
+        "rank" => (0..n).map(|i| (i % 20) as i64).collect::<Vec<_>>(),
+        "seed" => (0..n).map(|i| (i / 20) as i64).collect::<Vec<_>>(),
+        "mse" => (0..n).map(|i| super::noise(i) * 1e-5).collect::<Vec<_>>(),
+        "seconds" => (0..n).map(|i| super::noise(i + 7) * 3.0).collect::<Vec<_>>(),
+    )
     .unwrap();
-    let summary = raw.aggregate(&["model"], "mse").unwrap();
+    let summary = raw.summaries(&["model"], "mse").unwrap();
     let specs = [
         Spec::text("Model", "model"),
         Spec::mean_sd("MSE, ours", "mean", "sd", Best::Smallest),
@@ -48,7 +49,7 @@ pub fn page() -> ReportPage {
                 PageFigure::of(figure, data, differs, format!("repro figures {}", figure.id)).unwrap()
             })
             .collect(),
-        tables: vec![PageTable::of(&table, String::new(), "repro run table2".into())],
+        tables: vec![PageTable::of(&table, String::new(), "repro run table2".into()).unwrap()],
         differences: vec![Difference {
             what: "Optimiser".into(),
             paper: "Adam, last epoch".into(),

@@ -12,7 +12,7 @@ use crate::shared::rows::{Task, row, write_rows};
 use anyhow::{Context as _, Result};
 use kraus::backend::{Job, Trial};
 use kraus::simulate::{Recipe, Samples, Split};
-use kraus::{AdamParams, Fit, Flow, KrausMap, Problem, Stack, Start, Stopping};
+use kraus::{AdamParams, Fit, Flow, Problem, Stack, Start, Stopping};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -239,6 +239,5 @@ fn show(ctx: &Context, now: &kraus::Progress) -> Flow {
 
 /// The same model in f64.
 fn wide(model: &Stack<f32>) -> Result<Stack<f64>> {
-    let layers = model.layers.iter().map(|map| KrausMap::new(map.ops().mapv(f64::from)));
-    Ok(Stack::new(layers.collect::<Result<_, _>>()?, model.gamma)?)
+    Ok(model.to_f64())
 }
