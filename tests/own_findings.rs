@@ -1,7 +1,7 @@
 //! What the own-data commands once got wrong or kept silent about, one test for each finding.
 
 mod common;
-use common::{Project, SMALL, Said};
+use common::{Finished, Project, SMALL};
 use ndarray::{Array1, Array2, Array3, Dimension, s};
 use ndarray_npy::{read_npy, write_npy};
 use rand::{Rng, SeedableRng};
@@ -27,9 +27,14 @@ impl Folder {
         serde_json::from_str(&self.0.ok(&format!("{line} --json"))).unwrap()
     }
 
-    fn warned(&self, line: &str, words: &str) -> Said {
+    fn warned(&self, line: &str, words: &str) -> Finished {
         let said = self.0.repro(line);
-        assert!(said.code == 0 && said.err.contains(words), "repro {line}: expected `{words}`\n{}{}", said.out, said.err);
+        assert!(
+            said.code == 0 && said.err.contains(words),
+            "repro {line}: expected `{words}`\n{}{}",
+            said.out,
+            said.err
+        );
         said
     }
 }
@@ -326,7 +331,11 @@ fn the_page_of_examples_runs() {
     }
     assert_eq!(said.len(), 12, "{:?}", said.keys());
     let of = |start: &str| said.iter().find(|(k, _)| k.starts_with(start)).map(|(_, v)| v.as_str()).unwrap();
-    assert!(["chosen because", "validation", "mean of Y", "converged", "rank 3"].iter().all(|w| of("fit").contains(w)), "{}", of("fit"));
+    assert!(
+        ["chosen because", "validation", "mean of Y", "converged", "rank 3"].iter().all(|w| of("fit").contains(w)),
+        "{}",
+        of("fit")
+    );
     assert!(["softImpute", "mean", "zero", "psd"].iter().all(|w| of("complete --matrix K.npy").contains(w)));
     assert!(of("complete --matrix K_rows.npy --view").contains("regression on the other views"));
     assert!(of("kernel").contains("width"));

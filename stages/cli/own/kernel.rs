@@ -133,7 +133,11 @@ pub fn run(args: &Args) -> Result<u8> {
     let off = k.indexed_iter().filter(|((i, j), _)| i < j).map(|(_, v)| *v);
     let (low, high) = off.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
     if low <= high {
-        facts.say("values", format!("{} to {} off the diagonal", number(low), number(high)), json!({"least": low, "most": high}));
+        facts.say(
+            "values",
+            format!("{} to {} off the diagonal", number(low), number(high)),
+            json!({"least": low, "most": high}),
+        );
         if matches!(args.kernel, Kind::Rbf | Kind::Chi2) && low > 0.95 {
             facts.warn(format!("all values are between {} and 1: the width is so large that samples can hardly be told apart; lower --bandwidth", number(low)));
         }
@@ -151,7 +155,11 @@ pub fn run(args: &Args) -> Result<u8> {
         );
         let kt = kernel.matrix(test.view())?;
         output::matrix(path, kt.view(), false)?;
-        facts.say("test", format!("{}, test x train, written to {}", times(kt.shape()), path.display()), json!({"rows": kt.nrows(), "file": path.display().to_string()}));
+        facts.say(
+            "test",
+            format!("{}, test x train, written to {}", times(kt.shape()), path.display()),
+            json!({"rows": kt.nrows(), "file": path.display().to_string()}),
+        );
     }
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());
     facts.print(args.json)?;

@@ -72,10 +72,7 @@ pub fn run(args: &Args) -> Result<u8> {
     for (path, end) in targets.iter().filter_map(|(p, e)| p.as_ref().map(|p| (p, *e))) {
         output::check_ends(path, &[end])?;
     }
-    ensure!(
-        args.output.is_none() || args.output != args.proba,
-        "-o and --proba are the same file; name two files"
-    );
+    ensure!(args.output.is_none() || args.output != args.proba, "-o and --proba are the same file; name two files");
     let mut facts = Facts::default();
     let (mdm, size) = match (&args.model, &args.train, &args.labels) {
         (Some(file), _, _) => load(file, &mut facts)?,
@@ -127,7 +124,12 @@ fn classify(args: &Args, test: &str, mdm: &Mdm, size: usize, facts: &mut Facts) 
     let x = Source::open(test)?.definite("the test set")?;
     let m = x.dim().1;
     let from = args.model.as_ref().or(args.train.as_ref()).map_or("the training set", String::as_str);
-    ensure!(size == m, "{from} holds {} matrices and {test} holds {}; both must agree", times(&[size; 2]), times(&[m; 2]));
+    ensure!(
+        size == m,
+        "{from} holds {} matrices and {test} holds {}; both must agree",
+        times(&[size; 2]),
+        times(&[m; 2])
+    );
     let truth = args.test_labels.as_ref().map(|f| Source::open(f)?.labels(x.dim().0, test)).transpose()?;
     let predicted = mdm.predict(x.view())?;
     let classes = mdm.classes();
@@ -140,7 +142,10 @@ fn classify(args: &Args, test: &str, mdm: &Mdm, size: usize, facts: &mut Facts) 
         unknown.dedup();
         if lost > 0 {
             let list = unknown.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-            facts.warn(format!("{file}: {lost} of {} labels are {list}, which the training set does not have; they count as errors", truth.len()));
+            facts.warn(format!(
+                "{file}: {lost} of {} labels are {list}, which the training set does not have; they count as errors",
+                truth.len()
+            ));
         }
         let hits = predicted.iter().zip(truth).filter(|(a, b)| a == b).count();
         let share = hits as f64 / truth.len() as f64;
@@ -200,7 +205,10 @@ fn save(path: &Path, mdm: &Mdm, metric: Geometry) -> Result<()> {
 
 /// Reads what [`save`] wrote.
 fn load(file: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
-    let part = |name: &str| Source::open(&format!("{file}:{name}")).map_err(|e| e.context(format!("{file} is no model of `repro mdm --save`")));
+    let part = |name: &str| {
+        Source::open(&format!("{file}:{name}"))
+            .map_err(|e| e.context(format!("{file} is no model of `repro mdm --save`")))
+    };
     let means = part("means")?.definite("the class means")?;
     let (k, n) = (means.dim().0, means.dim().1);
     let classes = part("classes")?.labels(k, file)?;
@@ -212,6 +220,10 @@ fn load(file: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
     // Each class holds its mean alone, and the mean of one matrix is that matrix.
     let mdm = Mdm::fit(means.view(), &classes, metric, &MeanParams::default().check()?)?;
     let list = mdm.classes().iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-    facts.say("model", format!("{file}: means of {}, classes {list}", times(&[n; 2])), json!({"classes": mdm.classes()}));
+    facts.say(
+        "model",
+        format!("{file}: means of {}, classes {list}", times(&[n; 2])),
+        json!({"classes": mdm.classes()}),
+    );
     Ok((mdm, n))
 }

@@ -125,7 +125,8 @@ fn bound(ctx: &Context) -> Result<Figure> {
     let means = rows.lazy().group_by_stable([col("rank")]).agg([col("train_mse").mean(), col("validation_mse").mean()]);
     let means = means.sort(["rank"], Default::default()).collect()?;
     let (rank, risk) = (means.numbers("rank")?, means.numbers("train_mse")?);
-    let gap: Vec<f64> = means.numbers("validation_mse")?.iter().zip(&risk).map(|(held, train)| (held - train).abs()).collect();
+    let gap: Vec<f64> =
+        means.numbers("validation_mse")?.iter().zip(&risk).map(|(held, train)| (held - train).abs()).collect();
     let terms = |version: BoundVersion| -> (Vec<f64>, Vec<f64>) {
         rank.iter().filter_map(|r| Some((*r, term(l, *r as usize, gamma, version)?))).unzip()
     };

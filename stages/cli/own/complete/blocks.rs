@@ -25,7 +25,13 @@ pub fn predict(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<Arra
     let how = if chosen { "chosen by validation" } else { "given" };
     facts.say(
         "model",
-        format!("rank {}, {} of {} x {} blocks ({how})", params.rank, count(params.depth(), "layer"), params.q, params.q),
+        format!(
+            "rank {}, {} of {} x {} blocks ({how})",
+            params.rank,
+            count(params.depth(), "layer"),
+            params.q,
+            params.q
+        ),
         json!({"rank": params.rank, "p": params.p, "q": params.q, "depth": params.depth(), "chosen": chosen}),
     );
     tell(&padded, &done, &params, n, facts);
@@ -106,7 +112,9 @@ fn model(args: &Args, partial: &Partial, whole_rows: bool, facts: &mut Facts) ->
     }
     let stopping = Stopping { max: 300, tolerance: 1e-7, target: 0.0, patience: None };
     let quick = LbfgsParams { stopping, restarts: if depth == 1 { 2 } else { 1 }, ..LbfgsParams::default() };
-    let choice = choose(partial, &list, &HoldOut { rows: whole_rows, ..HoldOut::like(partial, args.seed) }, |m, c| complete(m, c, &quick))?;
+    let choice = choose(partial, &list, &HoldOut { rows: whole_rows, ..HoldOut::like(partial, args.seed) }, |m, c| {
+        complete(m, c, &quick)
+    })?;
     let mut table = Table::new(&["rank", "p", "q", "layers", "error on hidden entries", ""], &[0, 1, 2, 3, 4]);
     for (c, e) in &choice.scores {
         let mark = if *c == choice.params { "<- chosen" } else { "" };

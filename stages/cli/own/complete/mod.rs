@@ -92,12 +92,19 @@ pub fn run(args: &Args) -> Result<u8> {
     let partial = partial(&source, &original, &mask)?;
     let (n, seen) = (partial.n(), partial.observed());
     let one_sided = partial.mask().iter().zip(&mask).filter(|(both, own)| **both == 1.0 && **own == 0.0).count();
-    ensure!(seen < n * n || one_sided > 0, "{} has no missing entry; mark what is missing by NaN or --mask", source.name);
+    ensure!(
+        seen < n * n || one_sided > 0,
+        "{} has no missing entry; mark what is missing by NaN or --mask",
+        source.name
+    );
     let mut facts = Facts::default();
     let share = 100.0 * (n * n - seen) as f64 / (n * n) as f64;
     facts.say("matrix", format!("{}, {share:.1} % missing", times(&[n, n])), json!({"n": n, "missing": n * n - seen}));
     if one_sided > 0 {
-        let text = format!("{} missing on one side of the diagonal and observed on the other: taken from there", count_are(one_sided));
+        let text = format!(
+            "{} missing on one side of the diagonal and observed on the other: taken from there",
+            count_are(one_sided)
+        );
         facts.say("mirrored", text, one_sided);
     }
     let views: Vec<Partial> = args.views.iter().map(|file| view(file, n)).collect::<Result<_>>()?;
@@ -107,14 +114,23 @@ pub fn run(args: &Args) -> Result<u8> {
         _ => Cone::IfPossible,
     };
     let params = FillParams { cone, denoise: args.denoise, seed: args.seed };
-    let by_blocks = args.p.is_some() || args.q.is_some() || args.rank.is_some() || args.depth.is_some() || args.gamma != Gamma::None;
+    let by_blocks = args.p.is_some()
+        || args.q.is_some()
+        || args.rank.is_some()
+        || args.depth.is_some()
+        || args.gamma != Gamma::None;
     if args.depth.is_none_or(|d| d == 1) && args.gamma != Gamma::None {
-        facts.warn("--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out");
+        facts.warn(
+            "--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out",
+        );
     }
     let done = if seen == n * n {
         fill_from(&partial, partial.values().to_owned(), &params)?
     } else if by_blocks {
-        ensure!(views.is_empty(), "--view belongs to the model that is chosen; leave out --p, --q, --rank, --depth and --gamma");
+        ensure!(
+            views.is_empty(),
+            "--view belongs to the model that is chosen; leave out --p, --q, --rank, --depth and --gamma"
+        );
         let prediction = blocks::predict(args, &partial, &mut facts)?;
         fill_from(&partial, prediction, &params)?
     } else {
@@ -131,8 +147,7 @@ pub fn run(args: &Args) -> Result<u8> {
     };
     tell(args, &done, !views.is_empty(), by_blocks, &mut facts);
     let keep = !args.denoise && !(args.psd && done.moved > 0.0);
-    let full =
-        Array2::from_shape_fn((n, n), |at| if keep && mask[at] == 1.0 { original[at] } else { done.matrix[at] });
+    let full = Array2::from_shape_fn((n, n), |at| if keep && mask[at] == 1.0 { original[at] } else { done.matrix[at] });
     output::matrix(&args.output, full.view(), source.single())?;
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());
     facts.say("wrote", args.output.display().to_string(), args.output.display().to_string());
@@ -148,7 +163,11 @@ fn count_are(n: usize) -> String {
 fn view(file: &str, n: usize) -> Result<Partial> {
     let mut source = Source::open(file)?;
     let m = source.matrix("a view")?;
-    ensure!(m.dim() == (n, n), "{file} is {} and the matrix has {n} rows; a view shows the same samples", times(m.shape()));
+    ensure!(
+        m.dim() == (n, n),
+        "{file} is {} and the matrix has {n} rows; a view shows the same samples",
+        times(m.shape())
+    );
     let mask = m.mapv(|v| if v.is_nan() { 0.0 } else { 1.0 });
     partial(&source, &m, &mask)
 }
@@ -212,7 +231,11 @@ fn scores(args: &Args, done: &Filled, facts: &mut Facts) {
     }
     let values: Vec<_> = done.scores.iter().map(|s| json!({"filled_by": s.name, "error": s.error})).collect();
     let name = done.scores.first().map_or("", |s| s.name.as_str());
-    facts.say("chosen", format!("{name}: relative error {} on hidden entries", number(done.error())), json!({"name": name, "error": done.error(), "scores": values}));
+    facts.say(
+        "chosen",
+        format!("{name}: relative error {} on hidden entries", number(done.error())),
+        json!({"name": name, "error": done.error(), "scores": values}),
+    );
     if least > 0.9 {
         facts.warn("hidden entries were predicted hardly better than by 0: what is observed does not determine what is missing");
     }
@@ -221,9 +244,14 @@ fn scores(args: &Args, done: &Filled, facts: &mut Facts) {
 /// What is to be said about the result.
 fn tell(args: &Args, done: &Filled, views: bool, blocks: bool, facts: &mut Facts) {
     if !blocks {
-        let text = format!("{} beside the diagonal, trace penalty {}", count(done.rank, "dimension"), number(done.penalty));
+        let text =
+            format!("{} beside the diagonal, trace penalty {}", count(done.rank, "dimension"), number(done.penalty));
         facts.say("model", text, json!({"rank": done.rank, "penalty": done.penalty}));
-        let words = if done.converged { "yes" } else { "no: the iteration limit was reached; the validation error above is that of what is written" };
+        let words = if done.converged {
+            "yes"
+        } else {
+            "no: the iteration limit was reached; the validation error above is that of what is written"
+        };
         facts.say("converged", words, done.converged);
     }
     let (low, high) = done.spectrum;
@@ -245,12 +273,17 @@ fn tell(args: &Args, done: &Filled, views: bool, blocks: bool, facts: &mut Facts
     }
     if !done.empty_rows.is_empty() && !blocks {
         let shown = done.empty_rows.iter().take(20).map(usize::to_string).collect::<Vec<_>>().join(", ");
-        let more = if done.empty_rows.len() > 20 { format!(", ... ({} rows)", done.empty_rows.len()) } else { String::new() };
+        let more =
+            if done.empty_rows.len() > 20 { format!(", ... ({} rows)", done.empty_rows.len()) } else { String::new() };
         let source = match views {
             true => "they come from the other views and from the mean of the other rows",
-            false => "nothing is known of them but the mean of the other rows; other matrices of the same samples help (--view)",
+            false => {
+                "nothing is known of them but the mean of the other rows; other matrices of the same samples help (--view)"
+            }
         };
-        facts.warn(format!("rows without any observed entry: {shown}{more}; {source}. The order of the samples plays no part"));
+        facts.warn(format!(
+            "rows without any observed entry: {shown}{more}; {source}. The order of the samples plays no part"
+        ));
     }
     facts.silent("undetermined_rows", json!({"empty": done.empty_rows}));
 }

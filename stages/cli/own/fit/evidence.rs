@@ -33,9 +33,8 @@ pub fn about_outputs(name: &str, data: &Pairs, facts: &mut Facts) -> bool {
         ));
         return true;
     }
-    let definite = |i: &usize| {
-        eigh(y.index_axis(Axis(0), *i)).map_or((0.0, 0.0), |e| (e.values[0], e.values[data.q - 1]))
-    };
+    let definite =
+        |i: &usize| eigh(y.index_axis(Axis(0), *i)).map_or((0.0, 0.0), |e| (e.values[0], e.values[data.q - 1]));
     // A thousand matrices say what the rest is like.
     let spectra: Vec<(f64, f64)> = (0..data.l.min(1000)).map(|i| definite(&i)).collect();
     let negative = spectra.iter().filter(|(_, high)| *high < 0.0).count();
@@ -80,7 +79,13 @@ pub fn regression(args: &Args, data: &Pairs, found: &Regression, facts: &mut Fac
             let chosen = i == tried.chosen && tried.complete == complete_won;
             let error = found.relative(s.mean());
             let spread = 0.5 * error * s.error() / s.mean().max(f64::MIN_POSITIVE);
-            let mark = if chosen { "<- chosen" } else if i == tried.chosen { "best of its family" } else { "" };
+            let mark = if chosen {
+                "<- chosen"
+            } else if i == tried.chosen {
+                "best of its family"
+            } else {
+                ""
+            };
             table.row(vec![family.into(), s.rank.to_string(), floored(error, floor()), number(spread), mark.into()]);
             values.push(json!({"family": family, "operators": s.rank, "relative": error, "chosen": chosen, "folds": s.folds.len()}));
         }
@@ -93,8 +98,12 @@ pub fn regression(args: &Args, data: &Pairs, found: &Regression, facts: &mut Fac
     let plus = found.map.signs().iter().filter(|s| **s > 0.0).count();
     let (r, minus) = (found.map.signs().len(), found.map.signs().len() - plus);
     let kind = match found.map.positivity() {
-        Positivity::Complete => format!("completely positive, {}, positive semidefinite intercept", count(r, "operator")),
-        Positivity::Output => format!("{plus} + {minus} operators with signs, intercept, outputs projected into the cone"),
+        Positivity::Complete => {
+            format!("completely positive, {}, positive semidefinite intercept", count(r, "operator"))
+        }
+        Positivity::Output => {
+            format!("{plus} + {minus} operators with signs, intercept, outputs projected into the cone")
+        }
         Positivity::None => format!("{plus} + {minus} operators with signs, intercept, outputs as they come"),
     };
     facts.say(
@@ -116,17 +125,29 @@ pub fn regression(args: &Args, data: &Pairs, found: &Regression, facts: &mut Fac
     if let Some((x, y)) = &data.samples {
         let applied = found.map.apply(x.view())?;
         let wrong: f64 = applied.matrices.iter().zip(y).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / y.len() as f64;
-        facts.say("train", format!("relative error {}", floored(relative(wrong, data), floor())), json!({"mse": wrong, "relative": relative(wrong, data)}));
+        facts.say(
+            "train",
+            format!("relative error {}", floored(relative(wrong, data), floor())),
+            json!({"mse": wrong, "relative": relative(wrong, data)}),
+        );
         if found.map.positivity() != Positivity::Complete {
             let n = applied.outside;
             let then = if found.map.positivity() == Positivity::Output { "projected" } else { "left as they are" };
-            let text = if n == 0 { "none of the outputs for X left the cone".into() } else { format!("{n} of {} outputs for X left the cone and were {then}", data.l) };
+            let text = if n == 0 {
+                "none of the outputs for X left the cone".into()
+            } else {
+                format!("{n} of {} outputs for X left the cone and were {then}", data.l)
+            };
             facts.say("cone", text, n);
         }
     }
     if let Some(t) = chosen {
         let error = found.relative(t.score().mean());
-        facts.say("validation", format!("relative error {} ({})", floored(error, floor()), count(t.score().folds.len(), "fold")), json!({"relative": error}));
+        facts.say(
+            "validation",
+            format!("relative error {} ({})", floored(error, floor()), count(t.score().folds.len(), "fold")),
+            json!({"relative": error}),
+        );
         rival(data, error, facts);
     }
     Ok(vec![found.reason.clone(), how])
@@ -162,7 +183,9 @@ pub fn unpenalised(args: &Args, data: &Pairs, found: &Unpenalised, outcome: &Out
     } else if h.solver == "adam" {
         "not judged: adam runs the epochs it is given".into()
     } else {
-        format!("no: stopped after {steps}; raise --epochs, or leave out --rank and --solver so that the data are brought to equal scale first")
+        format!(
+            "no: stopped after {steps}; raise --epochs, or leave out --rank and --solver so that the data are brought to equal scale first"
+        )
     };
     facts.say("converged", words, json!({"converged": reached, "iterations": h.loss.len()}));
     let error = |mse: f64| json!({"mse": mse, "relative": relative(mse, data)});
@@ -185,10 +208,15 @@ fn say_bound(args: &Args, data: &Pairs, train: f64, ranks: &[usize], facts: &mut
     // Theorem 4 is about one map, not about a deeper stack.
     let Some(b) = (ranks.len() == 1).then(|| bound(&at, kraus::BoundVersion::AsProved).ok()).flatten() else { return };
     let total = b.total(train);
-    let (source, sure) = (if args.loss_bound.is_some() { "given" } else { "4 max Y^2" }, number(100.0 * (1.0 - args.delta)));
+    let (source, sure) =
+        (if args.loss_bound.is_some() { "given" } else { "4 max Y^2" }, number(100.0 * (1.0 - args.delta)));
     let value = json!({"expected_mse": total, "gamma": gamma, "delta": args.delta, "vacuous": total >= gamma});
     if total < gamma {
-        let text = format!("expected mse <= {} with probability {sure} % (theorem 4, gamma = {} {source})", number(total), number(gamma));
+        let text = format!(
+            "expected mse <= {} with probability {sure} % (theorem 4, gamma = {} {source})",
+            number(total),
+            number(gamma)
+        );
         facts.say("bound", text, value);
     } else {
         facts.silent("bound", value);

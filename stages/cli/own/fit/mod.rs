@@ -176,7 +176,9 @@ pub fn run(args: &Args) -> Result<u8> {
     ensure!(!args.hidden.contains(&0), "--hidden 0 is no size; give sizes of at least 1");
     let mut facts = Facts::default();
     if args.depth == 1 && args.gamma != Gamma::None {
-        facts.warn("--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out");
+        facts.warn(
+            "--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out",
+        );
     }
     let mut plan = Plan {
         method: args.solver.method(),

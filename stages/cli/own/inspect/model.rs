@@ -96,14 +96,13 @@ fn affine(plots_too: bool, as_json: bool, saved: &SavedAffine) -> Result<u8> {
         format!("{p} x {p} -> {q} x {q}: {family}"),
         json!({"dims": [p, q], "ranks": [r], "positivity": map.positivity().as_str()}),
     );
-    facts.say("operators", format!("{plus} + {} of shape {q} x {p}", r - plus), json!({"plus": plus, "minus": r - plus}));
-    let sizes: Vec<f64> = map
-        .map()
-        .ops()
-        .outer_iter()
-        .zip(map.signs())
-        .map(|(a, s)| s * a.iter().map(|v| v * v).sum::<f64>())
-        .collect();
+    facts.say(
+        "operators",
+        format!("{plus} + {} of shape {q} x {p}", r - plus),
+        json!({"plus": plus, "minus": r - plus}),
+    );
+    let sizes: Vec<f64> =
+        map.map().ops().outer_iter().zip(map.signs()).map(|(a, s)| s * a.iter().map(|v| v * v).sum::<f64>()).collect();
     let list = sizes.iter().take(12).map(|v| number(*v)).collect::<Vec<_>>().join("  ");
     let more = if sizes.len() > 12 { "  ..." } else { "" };
     facts.say("sizes", format!("{list}{more} (sign times sum of squares of each operator)"), json!(sizes));
@@ -112,7 +111,11 @@ fn affine(plots_too: bool, as_json: bool, saved: &SavedAffine) -> Result<u8> {
         Some(b) => {
             let values = eigh(linalg::symmetrise(b).view())?.values;
             let (low, high) = (values[0], values[q - 1]); // q >= 1: a map has rows
-            facts.say("intercept", format!("eigenvalues {} to {}", number(low), number(high)), json!({"least": low, "most": high}));
+            facts.say(
+                "intercept",
+                format!("eigenvalues {} to {}", number(low), number(high)),
+                json!({"least": low, "most": high}),
+            );
         }
     }
     if !saved.notes.is_empty() {
