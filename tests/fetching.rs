@@ -2,7 +2,7 @@
 //! damaged is refused. A small HTTP server on the loopback stands for the official addresses.
 
 mod common;
-use common::{Project, Said};
+use common::{Finished, Project};
 use datasets::bci::Session;
 use datasets::fetch::sha256;
 use datasets::mfeat::VIEWS;
@@ -121,7 +121,7 @@ impl World {
         std::fs::write(self.project.path().join("sources.yaml"), text).unwrap();
     }
 
-    fn repro(&self, line: &str) -> Said {
+    fn repro(&self, line: &str) -> Finished {
         let mut command = self.project.command(line);
         command.env("REPRO_CACHE", self.cache.path()).env("REPRO_SOURCES", self.project.path().join("sources.yaml"));
         for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
@@ -131,7 +131,7 @@ impl World {
     }
 
     #[track_caller]
-    fn ok(&self, line: &str) -> Said {
+    fn ok(&self, line: &str) -> Finished {
         let said = self.repro(line);
         assert_eq!(said.code, 0, "repro {line}\n{}{}", said.out, said.err);
         said
@@ -249,7 +249,7 @@ fn recordings_are_fetched_for_both_sessions_or_simulated_for_both() {
     let empty = tempfile::tempdir().unwrap();
     let line = format!("run covariances --offline --data-dir {}", folder.path().display());
     let mut command = w.project.command(&line);
-    let said = Said::from(command.env("REPRO_CACHE", empty.path()).output().unwrap());
+    let said = Finished::from(command.env("REPRO_CACHE", empty.path()).output().unwrap());
     assert!(said.code == 1 && said.err.contains("has session T of subject 1 and not session E"), "{said:?}");
 }
 
@@ -269,7 +269,7 @@ fn a_mistyped_data_folder_is_an_error_that_says_so() {
 fn without_home_nothing_is_downloaded_and_it_is_said() {
     let w = World::new(DIGITS, &[]);
     w.server.put("mfeat.zip", &digits());
-    let run = |line: &str| -> Said {
+    let run = |line: &str| -> Finished {
         let mut command = w.project.command(line);
         command.env("REPRO_SOURCES", w.project.path().join("sources.yaml"));
         command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env_remove("REPRO_CACHE");
@@ -297,7 +297,7 @@ fn fetch_brings_what_it_is_told_through_a_proxy_too() {
     w.list("http://files.invalid", &[("mfeat", sha256(&real))]);
     let mut command = w.project.command("fetch digits");
     command.env("REPRO_CACHE", w.cache.path()).env("REPRO_SOURCES", w.project.path().join("sources.yaml"));
-    let said = Said::from(command.env("http_proxy", &w.server.address).env_remove("NO_PROXY").output().unwrap());
+    let said = Finished::from(command.env("http_proxy", &w.server.address).env_remove("NO_PROXY").output().unwrap());
     assert!(said.code == 0 && said.out.contains("fetched"), "{said:?}");
     let asked = w.server.served.lock().unwrap().asked.last().cloned().unwrap();
     assert!(asked.starts_with("GET http://files.invalid/mfeat.zip"), "{asked}");

@@ -2,7 +2,7 @@
 //! once misread without a word, or refused without need.
 
 mod common;
-use common::{Project, SMALL, Said};
+use common::{Project, SMALL, Finished};
 use datasets::gdf::{Event, GdfWriter};
 use ndarray::{Array1, Array2, Array3, array};
 use ndarray_npy::{read_npy, write_npy};
@@ -31,7 +31,7 @@ fn json_of(said: &str) -> Value {
 /// One sentence on stderr, exit code 2, nothing on stdout.
 #[track_caller]
 fn refused(p: &Project, line: &str, parts: &[&str]) {
-    let Said { code, out, err } = p.repro(line);
+    let Finished { code, out, err } = p.repro(line);
     assert_eq!((code, out.as_str(), err.trim_end().lines().count()), (2, "", 1), "repro {line}\n{out}{err}");
     for part in parts {
         assert!(err.contains(part), "repro {line}: `{part}` is not in: {err}");
@@ -75,10 +75,10 @@ fn channels_of_different_rates_are_refused_by_their_name_and_can_be_chosen() {
     refused(&p, &line, &["different rates", "1000 Hz: chan 1", "100 Hz: chan 2, chan 4", "--channels"]);
     // Positions count at 1000 Hz, the two channels at 100 Hz.
     let found = json_of(
-        &p.command(&line).args(["--channels", "chan 2,chan 4", "--json"]).output().map(Said::from).unwrap().out,
+        &p.command(&line).args(["--channels", "chan 2,chan 4", "--json"]).output().map(Finished::from).unwrap().out,
     );
     assert_eq!(found["covariances"], json!([3, 2, 2]));
-    let said = Said::from(p.command(&line).args(["--channels", "Cz"]).output().unwrap());
+    let said = Finished::from(p.command(&line).args(["--channels", "Cz"]).output().unwrap());
     assert!(said.code == 2 && said.err.contains("has no channel `Cz`; it has chan 1"), "{}", said.err);
 }
 
@@ -292,7 +292,7 @@ fn an_array_may_come_through_a_pipe() {
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let bytes = std::fs::read(p.path().join("x.npy")).unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), &bytes).unwrap();
-    let said = Said::from(child.wait_with_output().unwrap());
+    let said = Finished::from(child.wait_with_output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);
     assert_eq!(
         read_npy::<_, Array1<i64>>(p.path().join("p.npy")).unwrap().to_vec(),
