@@ -8,10 +8,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ureq::http::header::{self, HeaderName};
-use ureq::{Agent, Body};
-
-type Response = ureq::http::Response<Body>;
+use reqwest::blocking::{Client, Response};
+use reqwest::header::{self, HeaderName};
 
 use super::{Options, Progress, Remote, reach};
 use crate::{Error, Result};
@@ -53,7 +51,7 @@ pub(super) fn download(options: &Options, remote: &Remote, address: &str, part: 
         return Err(fail(why));
     }
     let http = &options.http;
-    let client = client(http);
+    let client = client(http).map_err(|e| fail(format!("no HTTP client ({})", cause(&e))))?;
     let mut wait = http.back_off;
     let mut attempt = 0;
     loop {
@@ -90,22 +88,23 @@ pub(super) fn forget(part: &Path) {
     let _ = std::fs::remove_file(tag_path(part));
 }
 
-/// A client for one download.
-fn client(http: &HttpParams) -> Agent {
-    Agent::config_builder()
-        .timeout_resolve(Some(http.connect))
-        .timeout_connect(Some(http.connect))
-        .timeout_recv_response(Some(http.silence))
-        .timeout_per_read(Some(http.silence))
-        .http_status_as_error(false)
-        .max_redirects(5)
+/// A client for one download. In the blocking client the timeout holds for the answer and for each read of the body, not for the whole.
+fn client(http: &HttpParams) -> reqwest::Result<Client> {
+    // It fails only where a provider is installed already, and then that one serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let certificates = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    let certificates = certificates.filter_map(|der| reqwest::Certificate::from_der(der).ok());
+    Client::builder()
+        .connect_timeout(http.connect)
+        .timeout(http.silence)
+        .redirect(reqwest::redirect::Policy::limited(5))
         .user_agent("repro (research data download)")
+        .tls_certs_merge(certificates)
         .build()
-        .into()
 }
 
 fn one_attempt(
-    client: &Agent,
+    client: &Client,
     options: &Options,
     remote: &Remote,
     address: &str,
@@ -118,7 +117,7 @@ fn one_attempt(
     if let Some(tag) = &tag {
         request = request.header(header::RANGE, format!("bytes={have}-")).header(header::IF_RANGE, tag.as_str());
     }
-    let mut response = request.call().map_err(classify)?;
+    let mut response = request.send().map_err(|e| classify(&e))?;
     let status = response.status().as_u16();
     let resumed = status == 206 && tag.is_some() && content_range_start(&response) == Some(have);
     match status {
@@ -151,9 +150,8 @@ fn one_attempt(
     };
     let mut done = start;
     let mut buffer = vec![0u8; 64 << 10];
-    let mut body = response.body_mut().as_reader();
     loop {
-        let n = body.read(&mut buffer).map_err(|e| Failure::Passing(format!("cut off at byte {done} ({e})")))?;
+        let n = response.read(&mut buffer).map_err(|e| Failure::Passing(format!("cut off at byte {done} ({e})")))?;
         if n == 0 {
             break;
         }
@@ -175,26 +173,27 @@ fn one_attempt(
     }
 }
 
-fn classify(e: ureq::Error) -> Failure {
-    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, Interrupted, TimedOut, UnexpectedEof};
-    match e {
-        ureq::Error::HostNotFound => Failure::Unreachable("its name is not known here".into()),
-        ureq::Error::ConnectionFailed => Failure::Unreachable("no connection".into()),
-        ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
-            Failure::Unreachable("no connection in time".into())
-        }
-        // What cuts a connection that was there may pass. All else (refused, no route, a name that cannot be looked up: the
-        // standard library has no kind for that one) means that there was none.
-        ureq::Error::Io(e) => match e.kind() {
-            BrokenPipe | ConnectionAborted | ConnectionReset | Interrupted | TimedOut | UnexpectedEof => {
-                Failure::Passing(e.to_string())
-            }
-            _ => Failure::Unreachable(e.to_string()),
-        },
-        ureq::Error::Timeout(t) => Failure::Passing(format!("silence ({t})")),
-        ureq::Error::Protocol(e) => Failure::Passing(e.to_string()),
-        other => Failure::Final(other.to_string()),
+/// No connection means that the host is not asked again; what happens on a connection that was there may pass.
+fn classify(e: &reqwest::Error) -> Failure {
+    if e.is_connect() {
+        let why = if e.is_timeout() { "no connection in time".into() } else { cause(e) };
+        Failure::Unreachable(why)
+    } else if e.is_timeout() {
+        Failure::Passing("silence".into())
+    } else if e.is_builder() || e.is_redirect() {
+        Failure::Final(cause(e))
+    } else {
+        Failure::Passing(cause(e))
     }
+}
+
+/// The innermost reason: the outer ones repeat the address.
+fn cause(e: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = e;
+    while let Some(next) = inner.source() {
+        inner = next;
+    }
+    inner.to_string()
 }
 
 /// Host and port of an address.

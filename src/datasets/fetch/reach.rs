@@ -35,7 +35,7 @@ pub(super) fn given_up(options: &Options, host: &str) -> Option<String> {
     // A clock that went back makes the failure old, not eternal.
     let age = now().checked_sub(failure.at).filter(|age| *age < REMEMBERED)?;
     let ago = if age < 60 { format!("{age} seconds ago") } else { format!("{} minutes ago", age / 60) };
-    Some(format!("{} ({ago}; `repro fetch` asks again at once)", failure.why))
+    Some(format!("{} ({ago}, `repro fetch` asks again at once)", failure.why))
 }
 
 /// Remembers that a host cannot be reached.

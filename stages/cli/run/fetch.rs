@@ -110,6 +110,8 @@ pub fn ask(plan: &Plan, targets: &[String], env: &Environment) -> anyhow::Result
             n => format!(" and {} more", count(n, "file")),
         };
         let instead = if digits { "the embedded sample" } else { "simulated recordings" };
+        // The first reason; `repro fetch` gives all of them.
+        let why = why.split("; ").next().unwrap_or(why);
         let then = if options.require_real { String::new() } else { format!("; {instead} will be used") };
         note(&format!("{}{more} could not be fetched: {why}{then}", first.name()));
     }

@@ -1,7 +1,6 @@
 //! `repro covariances`: from recordings or epochs to one covariance per trial.
 
 mod recording;
-pub use recording::codes_in;
 
 use super::arrays::Source;
 use super::facts::Facts;

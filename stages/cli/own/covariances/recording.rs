@@ -99,7 +99,7 @@ pub fn read(args: &Args, path: &Path, facts: &mut Facts) -> Result<Epochs> {
 }
 
 /// `768 (40 times), 769 (20)`.
-pub fn codes_in(counts: &BTreeMap<u16, usize>) -> String {
+fn codes_in(counts: &BTreeMap<u16, usize>) -> String {
     let mut codes: Vec<String> = counts.iter().take(20).map(|(code, n)| format!("{code} ({n})")).collect();
     match counts.len() {
         0 => return "no events".into(),
