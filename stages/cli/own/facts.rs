@@ -49,6 +49,7 @@ impl Facts {
 pub fn number(v: f64) -> String {
     match v.abs() {
         0.0 => "0".into(),
+        a if a.is_nan() => "not measured".into(),
         a if (0.01..1e5).contains(&a) => {
             let digits = (2 - a.log10().floor() as i32).clamp(0, 4) as usize;
             format!("{v:.digits$}")

@@ -12,8 +12,17 @@ use crate::error::Result;
 use linalg::matmul;
 use ndarray::{Array1, Array2, ArrayView2};
 
-/// Penalties over the largest eigenvalue, falling.
-const PATH: [f64; 9] = [0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5];
+/// Penalties over the largest eigenvalue, falling; for large matrices in larger steps, since each costs seconds there.
+fn path(n: usize) -> &'static [f64] {
+    if n <= LARGE {
+        &[0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5]
+    } else {
+        &[0.1, 0.02, 4e-3, 8e-4, 2e-4, 5e-5]
+    }
+}
+
+/// Beyond this size steps are fewer and shorter.
+const LARGE: usize = 500;
 /// After the path the penalty of the best step is lowered to these shares of itself at the same rank; 0 at the rank of the widest gap in the spectrum,
 /// where there is one: a matrix of exactly that rank is then recovered exactly.
 const LOWER: [f64; 3] = [0.25, 0.05, 0.0];
@@ -39,7 +48,7 @@ impl Model {
 
 /// The best prediction of all entries and the validation errors, the winner first.
 pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Prediction, Vec<Score>)> {
-    let hidden = hide::entries(partial, seed);
+    let (path, hidden) = (path(partial.n()), hide::entries(partial, seed));
     let reduced = partial.without(hidden.view())?;
     let error = |m: ArrayView2<'_, f64>| relative(partial, hidden.view(), m);
     let top = scale(&reduced)?;
@@ -48,8 +57,8 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
     for diagonal in [false, true] {
         let target = if diagonal { reduced.clone() } else { off_diagonal(&reduced)? };
         let (mut walk, mut best) = (Walk::new(&target), (f64::INFINITY, 0, None::<State>));
-        for (k, share) in PATH.iter().enumerate() {
-            watch(&format!("validation, {}", if diagonal { SOFT } else { "diagonal apart" }), k as f64 / PATH.len() as f64)?;
+        for (k, share) in path.iter().enumerate() {
+            watch(&format!("validation, {}", if diagonal { SOFT } else { "diagonal apart" }), k as f64 / path.len() as f64)?;
             walk.step(&target, top * share)?;
             let plain = error(walk.state.z.view());
             let own = error(with_diagonal(&reduced, &walk.state.z).view());
@@ -64,7 +73,7 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
         }
         if let (_, k, Some(state)) = best {
             for lower in LOWER {
-                let Some((z, _, _)) = lowered(&target, &state, top * PATH[k], lower) else { continue };
+                let Some((z, _, _)) = lowered(&target, &state, top * path[k], lower) else { continue };
                 tried.push((Model { diagonal, steps: k + 1, lower }, error(with_diagonal(&reduced, &z).view())));
             }
         }
@@ -72,7 +81,11 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
     let mean = mean_of(&reduced);
     let mean_error = error(Array2::from_elem((partial.n(), partial.n()), mean).view());
     tried.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let (model, least) = tried[0]; // the path has at least one step
+    let (mut model, least) = tried[0]; // the path has at least one step
+    if least.is_nan() {
+        // Too little is observed to hide any of it: the least penalty, unvalidated.
+        model = Model { diagonal: false, steps: path.len(), lower: 1.0 };
+    }
     let rivals = [(SOFT, soft), (MEAN, mean_error), (ZERO, 1.0)];
     let list = |name: String, error: f64| {
         let rest = rivals.iter().map(|(n, e)| Score { name: (*n).into(), error: *e });
@@ -85,11 +98,11 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
     // The same model on everything that is observed.
     let target = if model.diagonal { partial.clone() } else { off_diagonal(partial)? };
     let mut walk = Walk::new(&target);
-    for (k, share) in PATH[..model.steps].iter().enumerate() {
+    for (k, share) in path[..model.steps].iter().enumerate() {
         watch("all observed entries", k as f64 / model.steps as f64)?;
         walk.step(&target, top * share)?;
     }
-    let lambda = top * PATH[model.steps - 1];
+    let lambda = top * path[model.steps - 1];
     let penalty = lambda * model.lower;
     let (mut z, mut converged, mut rank) = (walk.state.z.clone(), walk.converged, walk.state.pairs.values.len());
     if model.lower < 1.0
@@ -112,7 +125,7 @@ struct Walk {
 impl Walk {
     fn new(target: &Partial) -> Self {
         let n = target.n();
-        let polish = if n <= 500 { 40 } else { 15 };
+        let polish = if n <= LARGE { 40 } else { 12 };
         Self { state: State::new(n), limits: Limits::of(n), polish, converged: false }
     }
 
@@ -146,7 +159,7 @@ fn pairs_of(w: &Array2<f64>) -> Result<Pairs> {
 /// The factor of a step refined with a share of its penalty: the matrix, whether it converged, and its rank. None where the share is 0 and the
 /// spectrum has no gap.
 fn lowered(target: &Partial, state: &State, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
-    let small = target.n() <= 500;
+    let small = target.n() <= LARGE;
     let mut start = factor(&state.pairs);
     let mut iterations = if small { 80 } else { 25 };
     if share == 0.0 {
@@ -205,5 +218,6 @@ fn relative(partial: &Partial, hidden: ArrayView2<'_, f64>, m: ArrayView2<'_, f6
             total += truth * truth;
         }
     }
-    (wrong / total.max(f64::MIN_POSITIVE)).sqrt()
+    // Nothing hidden: no error is known.
+    if total > 0.0 { (wrong / total).sqrt() } else { f64::NAN }
 }
