@@ -189,7 +189,8 @@ mod tests {
         let x = array![[1.0, 2.0], [3.0, 1.0], [0.5, 4.0], [2.0, 2.0]];
         for similarity in [Similarity::Rbf, Similarity::Chi2, Similarity::Polynomial { degree: 3 }] {
             for width in [Width::Mean, Width::Median] {
-                let of = |x: &Array2<f64>| FeatureKernel::fit(similarity, width, x.view()).unwrap().train_matrix().unwrap();
+                let of =
+                    |x: &Array2<f64>| FeatureKernel::fit(similarity, width, x.view()).unwrap().train_matrix().unwrap();
                 let (a, b) = (of(&x), of(&(&x * 1000.0)));
                 assert!((&a - &b).iter().all(|v| v.abs() < 1e-9 * a[[0, 0]].abs()), "{similarity:?} {width:?}");
             }

@@ -26,8 +26,8 @@ mod rescale;
 mod selection;
 mod single_entries;
 
-pub use fill::{Cone, FillParams, Filled, Score, Watch, fill, fill_from, fill_watched};
 pub(crate) use fill::spectral;
+pub use fill::{Cone, FillParams, Filled, Score, Watch, fill, fill_from, fill_watched};
 pub use partial::{Partial, assemble, blocks};
 pub use selection::{HoldOut, Selection, candidates, choose};
 

@@ -124,7 +124,10 @@ pub fn save<T: Real>(path: impl AsRef<Path>, fit: &Fit<T>) -> Result<(), DiskErr
 }
 
 /// Writes through a temporary file in the same folder, synced and renamed; nothing is left behind on failure.
-pub(crate) fn atomically(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) -> std::io::Result<()> {
+pub(crate) fn atomically(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let name = path.file_name().ok_or_else(|| std::io::Error::other("not a file name"))?;
     let mut temporary = std::ffi::OsString::from(".");
     temporary.push(name);

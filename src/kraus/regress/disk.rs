@@ -10,8 +10,8 @@
 //! The format has another name than that of stacks, so that a program that knows only stacks refuses it instead of forgetting signs and intercept.
 
 use super::affine::{AffineMap, Positivity};
-use crate::io::disk::{DiskError, atomically};
 use crate::error::Error;
+use crate::io::disk::{DiskError, atomically};
 use ndarray::{Array1, Ix1, Ix2, Ix3};
 use npy::{Array, Member, NpzReader, NpzWriter};
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,8 @@ pub fn load_affine(path: impl AsRef<Path>) -> Result<Option<SavedAffine>, DiskEr
     if meta.format != FORMAT || meta.schema != SCHEMA {
         return Err(corrupt(format!("format `{}` {}, expected `{FORMAT}` {SCHEMA}", meta.format, meta.schema)));
     }
-    let positivity = Positivity::of(&meta.positivity).ok_or_else(|| corrupt(format!("positivity `{}`", meta.positivity)))?;
+    let positivity =
+        Positivity::of(&meta.positivity).ok_or_else(|| corrupt(format!("positivity `{}`", meta.positivity)))?;
     let mut numbers = |name: &str| -> Result<ndarray::ArrayD<f64>, DiskError> {
         match array(name)? {
             Array::Numbers { values, .. } => Ok(values),

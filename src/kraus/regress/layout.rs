@@ -97,7 +97,8 @@ mod tests {
         let ops = map.ops().to_shape((3, 8)).unwrap().to_owned();
         let j = layout.choi(ops.view(), &[1.0; 3]);
         let l = layout.gather(j.view());
-        let x = ndarray::Array3::from_shape_fn((5, 4, 4), |(s, i, j)| ((s + 1) * (i + j + 1) * (i * j + 2)) as f64).mapv(f64::sin);
+        let x = ndarray::Array3::from_shape_fn((5, 4, 4), |(s, i, j)| ((s + 1) * (i + j + 1) * (i * j + 2)) as f64)
+            .mapv(f64::sin);
         let got = svecs(x.view()).dot(&l.t());
         let want = svecs(map.apply_batch(x.view()).unwrap().view());
         assert!((&got - &want).iter().all(|v| v.abs() < 1e-12));

@@ -33,8 +33,8 @@ mod unpenalised;
 mod whiten;
 
 pub use affine::{AffineMap, Applied, Positivity};
-pub use folds::{Folds, Score};
 pub use disk::{SavedAffine, load_affine, save_affine};
+pub use folds::{Folds, Score};
 pub use procedure::{FitParams, Outcome, Unpenalised, fit, fit_watched};
 pub use unpenalised::{Method, Pairs, Plan, loss, ranks};
 
@@ -190,14 +190,24 @@ pub fn regress_watched(
     let (use_complete, reason) = match (&signed, &complete) {
         (None, _) => (true, "asked for".to_string()),
         (Some(_), None) if params.family != Family::Auto => (false, "asked for".to_string()),
-        (Some(_), None) => (false, "a completely positive map is not defined here: a mean is not positive definite".to_string()),
+        (Some(_), None) => {
+            (false, "a completely positive map is not defined here: a mean is not positive definite".to_string())
+        }
         (Some(s), Some((c, _))) => {
             let (a, b) = (relative(s.tried.score()), relative(c.score()));
             let same = c.score().folds.len() == s.tried.score().folds.len();
             if same && c.score().close_to(s.tried.score()) {
-                (true, format!("a completely positive map is as good on hidden samples: {b:.4} against {a:.4} with signs"))
+                (
+                    true,
+                    format!("a completely positive map is as good on hidden samples: {b:.4} against {a:.4} with signs"),
+                )
             } else {
-                (false, format!("signs bring the relative error on hidden samples from {b:.4} (completely positive) to {a:.4}"))
+                (
+                    false,
+                    format!(
+                        "signs bring the relative error on hidden samples from {b:.4} (completely positive) to {a:.4}"
+                    ),
+                )
             }
         }
     };
@@ -213,7 +223,14 @@ pub fn regress_watched(
         let (ops, intercept) = path.model();
         let signs = vec![1.0; ops.dim().0];
         let map = AffineMap::new(ops, signs, Some(intercept), Positivity::Complete)?;
-        return Ok(Regression { map, tried, mean_square, reason, converged: path.converged, iterations: path.iterations });
+        return Ok(Regression {
+            map,
+            tried,
+            mean_square,
+            reason,
+            converged: path.converged,
+            iterations: path.iterations,
+        });
     }
     let signed = signed.expect("the signed family was tried");
     let positivity = match params.family {
@@ -236,13 +253,21 @@ fn check(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>, params: &RegressParams)
         return Err(Error::Shape { what: "Y", expected: vec![l, q, q], got: y.shape().to_vec() });
     }
     if params.folds < 2 || params.folds > l {
-        return Err(Error::Parameter { name: "folds", value: params.folds as f64, expected: "between 2 and the number of samples" });
+        return Err(Error::Parameter {
+            name: "folds",
+            value: params.folds as f64,
+            expected: "between 2 and the number of samples",
+        });
     }
     if params.rank == Some(0) {
         return Err(Error::RankZero);
     }
     if p * q > LARGEST {
-        return Err(Error::Parameter { name: "p q", value: (p * q) as f64, expected: "at most 1200: larger maps need the solvers without penalty" });
+        return Err(Error::Parameter {
+            name: "p q",
+            value: (p * q) as f64,
+            expected: "at most 1200: larger maps need the solvers without penalty",
+        });
     }
     check_one("X", x)?;
     check_one("Y", y)
@@ -257,7 +282,11 @@ fn check_one(what: &'static str, m: ArrayView3<'_, f64>) -> Result<()> {
 }
 
 fn not_definite() -> Error {
-    Error::Parameter { name: "mean", value: 0.0, expected: "positive definite means of X and Y; use positivity `output` or `none`" }
+    Error::Parameter {
+        name: "mean",
+        value: 0.0,
+        expected: "positive definite means of X and Y; use positivity `output` or `none`",
+    }
 }
 
 /// The signed family, chosen.

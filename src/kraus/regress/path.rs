@@ -97,7 +97,8 @@ impl Path {
             let more = (rank - self.ops.nrows()).min(self.ops.nrows().max(1));
             self.grow(more)?;
         }
-        let params = MinimiseParams { memory: 15, max_iterations: iterations, f_tolerance: tolerance, ..Default::default() };
+        let params =
+            MinimiseParams { memory: 15, max_iterations: iterations, f_tolerance: tolerance, ..Default::default() };
         let rank = self.ops.nrows();
         let found = minimise(|x, g| self.evaluate(rank, x, g), self.parameters(), &params);
         let (n, q) = (self.layout.p * self.layout.q, self.layout.q);
@@ -187,8 +188,12 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_value() {
-        let x = Array3::from_shape_fn((9, 3, 3), |(s, i, j)| if i == j { 2.0 + ((s + i) as f64).sin() } else { 0.3 * ((s * (i + j)) as f64).cos() });
-        let y = Array3::from_shape_fn((9, 2, 2), |(s, i, j)| if i == j { 3.0 + ((2 * s + i) as f64).cos() } else { 0.2 * (s as f64).sin() });
+        let x = Array3::from_shape_fn((9, 3, 3), |(s, i, j)| {
+            if i == j { 2.0 + ((s + i) as f64).sin() } else { 0.3 * ((s * (i + j)) as f64).cos() }
+        });
+        let y = Array3::from_shape_fn((9, 2, 2), |(s, i, j)| {
+            if i == j { 3.0 + ((2 * s + i) as f64).cos() } else { 0.2 * (s as f64).sin() }
+        });
         let mut path = Path::new(x.view(), y.view(), 0.01).unwrap().unwrap();
         path.grow(2).unwrap();
         let at: Vec<f64> = path.parameters().iter().enumerate().map(|(i, v)| v + 0.1 * (i as f64).sin()).collect();

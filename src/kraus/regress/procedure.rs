@@ -147,7 +147,9 @@ fn unpenalised(pairs: &Pairs, params: &FitParams, watch: Watch<'_>) -> Result<Un
         None if params.noise_free => {
             let Some(rank) = ranks::exact(pairs, &params.plan, &list)? else {
                 let (a, b) = (list.first().unwrap_or(&1), list.last().unwrap_or(&1));
-                let why = format!("no rank from {a} to {b} explains the samples exactly; do not promise exact outputs, or widen the ranks");
+                let why = format!(
+                    "no rank from {a} to {b} explains the samples exactly; do not promise exact outputs, or widen the ranks"
+                );
                 return Err(FitError::Unsupported { solver: "a search without noise", why });
             };
             (rank, vec![], 0)

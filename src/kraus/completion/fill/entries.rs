@@ -58,7 +58,10 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
         let target = if diagonal { reduced.clone() } else { off_diagonal(&reduced)? };
         let (mut walk, mut best) = (Walk::new(&target), (f64::INFINITY, 0, None::<State>));
         for (k, share) in path.iter().enumerate() {
-            watch(&format!("validation, {}", if diagonal { SOFT } else { "diagonal apart" }), k as f64 / path.len() as f64)?;
+            watch(
+                &format!("validation, {}", if diagonal { SOFT } else { "diagonal apart" }),
+                k as f64 / path.len() as f64,
+            )?;
             walk.step(&target, top * share)?;
             let plain = error(walk.state.z.view());
             let own = error(with_diagonal(&reduced, &walk.state.z).view());

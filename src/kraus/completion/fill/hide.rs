@@ -24,11 +24,8 @@ pub(super) fn entries(partial: &Partial, seed: u64) -> Array2<f64> {
     let missing_diagonal = (n - diagonal.len()) as f64 / n as f64;
     // A few hundred entries at least: fewer say too little.
     let share = (0.05 * (missing_off / 0.2).min(1.0)).max(300.0 / off.len().max(1) as f64).min(0.1);
-    let (a, b) = if missing_off > 0.0 {
-        (share, (share * missing_diagonal / missing_off).min(0.5))
-    } else {
-        (0.0, 0.2)
-    };
+    let (a, b) =
+        if missing_off > 0.0 { (share, (share * missing_diagonal / missing_off).min(0.5)) } else { (0.0, 0.2) };
     for (list, share) in [(&mut off, a), (&mut diagonal, b)] {
         list.shuffle(&mut rng);
         let count = (list.len() as f64 * share).round() as usize;

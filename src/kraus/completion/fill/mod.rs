@@ -218,8 +218,7 @@ fn finish(
     empty_rows: Vec<usize>,
     params: &FillParams,
 ) -> Result<Filled> {
-    let start =
-        if params.denoise { prediction.matrix.clone() } else { partial.filled(prediction.matrix.view()) };
+    let start = if params.denoise { prediction.matrix.clone() } else { partial.filled(prediction.matrix.view()) };
     let matrix = match params.cone {
         Cone::No => start,
         _ if params.denoise => cone::nearest(&start)?,

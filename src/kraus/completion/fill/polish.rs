@@ -22,7 +22,12 @@ pub(super) fn polish(partial: &Partial, start: Array2<f64>, mu: f64, iterations:
         let w = ArrayView2::from_shape((n, rank), w).expect("n r parameters");
         evaluate(partial, w, mu, gradient)
     };
-    let params = MinimiseParams { memory: 12, max_iterations: iterations, f_tolerance: if mu > 0.0 { 1e-6 } else { 1e-10 }, ..Default::default() };
+    let params = MinimiseParams {
+        memory: 12,
+        max_iterations: iterations,
+        f_tolerance: if mu > 0.0 { 1e-6 } else { 1e-10 },
+        ..Default::default()
+    };
     let start: Vec<f64> = start.iter().copied().collect();
     let found = minimise(objective, start, &params);
     let w = Array2::from_shape_vec((n, rank), found.x).expect("n r parameters");
@@ -60,7 +65,8 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_value() {
-        let m = Array2::from_shape_fn((7, 7), |(i, j)| if (i + j) % 3 == 1 { f64::NAN } else { ((i * j) as f64).cos() });
+        let m =
+            Array2::from_shape_fn((7, 7), |(i, j)| if (i + j) % 3 == 1 { f64::NAN } else { ((i * j) as f64).cos() });
         let partial = Partial::from_nan(m.view()).unwrap();
         let w = Array2::from_shape_fn((7, 2), |(i, k)| ((i + 3 * k) as f64).sin());
         let (mut g, mut unused) = (vec![0.0; 14], vec![0.0; 14]);

@@ -41,8 +41,10 @@ pub(super) fn fill(
             let truth = pick(observed, &[kept.as_slice(), hidden.as_slice()].concat());
             let inner = pick(observed, &kept);
             let mean = inner.mean().unwrap_or(0.0);
-            let guesses: Vec<Array2<f64>> =
-                penalties.iter().map(|rho| extend(inner.view(), pick(side.view(), &order).view(), *rho)).collect::<Result<_>>()?;
+            let guesses: Vec<Array2<f64>> = penalties
+                .iter()
+                .map(|rho| extend(inner.view(), pick(side.view(), &order).view(), *rho))
+                .collect::<Result<_>>()?;
             for ((i, j), t) in truth.indexed_iter().filter(|((i, j), _)| *i >= kept.len() || *j >= kept.len()) {
                 for (sum, guess) in wrong.iter_mut().zip(&guesses) {
                     *sum += (guess[[i, j]] - t).powi(2);
@@ -106,8 +108,7 @@ fn extend(seen: ArrayView2<'_, f64>, side: ArrayView2<'_, f64>, rho: f64) -> Res
         let cross = side.slice(ndarray::s![k.., ..k]);
         let columns = inner.mean_axis(Axis(0)).unwrap_or_default(); // k >= 1: a matrix without seen rows is refused
         let grand = columns.mean().unwrap_or(0.0);
-        let mut centred =
-            Array2::from_shape_fn((k, k), |(i, j)| inner[[i, j]] - columns[i] - columns[j] + grand);
+        let mut centred = Array2::from_shape_fn((k, k), |(i, j)| inner[[i, j]] - columns[i] - columns[j] + grand);
         // The average over views that miss different rows need not be positive semidefinite: the smallest eigenvalue is lifted.
         let least = linalg::eigh(centred.view())?.values[0].min(0.0);
         centred.diag_mut().mapv_inplace(|v| v + rho - least);

@@ -5,8 +5,8 @@
 
 use super::pairs::Pairs;
 use crate::{
-    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Error, Fit, FitError, Gamma, History, Lbfgs, LbfgsParams,
-    MomentObjective, Moments, Problem, Solver, Stack, Start, Stop, Stopping, closed_form,
+    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Error, Fit, FitError, Gamma, History, Lbfgs,
+    LbfgsParams, MomentObjective, Moments, Problem, Solver, Stack, Start, Stop, Stopping, closed_form,
 };
 use ndarray::Array3;
 
@@ -51,7 +51,16 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { method: Method::Auto, hidden: vec![], gamma: Gamma::None, epochs: None, batch: 16, rate: 1e-3, restarts: 3, seed: 0 }
+        Self {
+            method: Method::Auto,
+            hidden: vec![],
+            gamma: Gamma::None,
+            epochs: None,
+            batch: 16,
+            rate: 1e-3,
+            restarts: 3,
+            seed: 0,
+        }
     }
 }
 

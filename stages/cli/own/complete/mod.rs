@@ -114,10 +114,16 @@ pub fn run(args: &Args) -> Result<u8> {
         _ => Cone::IfPossible,
     };
     let params = FillParams { cone, denoise: args.denoise, seed: args.seed };
-    let by_blocks = args.p.is_some() || args.q.is_some() || args.rank.is_some() || args.depth.is_some() || args.gamma != Gamma::None;
+    let by_blocks = args.p.is_some()
+        || args.q.is_some()
+        || args.rank.is_some()
+        || args.depth.is_some()
+        || args.gamma != Gamma::None;
     let layers = args.depth.map_or(if partial.empty_rows().is_empty() { 1 } else { 2 }, usize::from);
     if layers == 1 && args.gamma != Gamma::None {
-        facts.warn("--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out");
+        facts.warn(
+            "--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out",
+        );
     }
     let done = if seen == n * n {
         fill_from(&partial, partial.values().to_owned(), &params)?
@@ -226,7 +232,11 @@ fn scores(args: &Args, done: &Filled, facts: &mut Facts) {
     }
     let values: Vec<_> = done.scores.iter().map(|s| json!({"filled_by": s.name, "error": s.error})).collect();
     let name = done.scores.first().map_or("", |s| s.name.as_str());
-    facts.say("chosen", format!("{name}: relative error {} on hidden entries", number(done.error())), json!({"name": name, "error": done.error(), "scores": values}));
+    facts.say(
+        "chosen",
+        format!("{name}: relative error {} on hidden entries", number(done.error())),
+        json!({"name": name, "error": done.error(), "scores": values}),
+    );
     if done.error().is_nan() {
         facts.warn("so little is observed that none of it could be hidden: the result is not validated");
     } else if least > 0.9 {
