@@ -18,7 +18,7 @@ use std::time::Duration;
   repro gc                       say what would go, ask, remove it
   repro gc --dry-run             only say it
   repro gc --yes                 do not ask, for scripts
-  repro gc --older-than 7d       keep only what runs of the last 7 days used (besides profiles and lock files)
+  repro gc --older-than 7d       count runs of the last 7 days only
   repro gc --only train          remove results of one stage only
 
 Exit code 2 when there is something to remove and nobody to ask: add --yes.")]
