@@ -4,7 +4,7 @@
 //! after the map and tested on E. Methods that need labels of the target get those of the first `calibration` share of E. All
 //! methods are tested on the rest of E, so that their numbers can be compared.
 
-use crate::shared::defaults::ratio;
+use crate::shared::params::ratio;
 use crate::shared::rows::{row, write_rows};
 use crate::shared::sessions::sessions;
 use ndarray::{Array3, ArrayView3, Axis};

@@ -18,7 +18,7 @@ use super::facts::number as readable;
 use super::times;
 use anyhow::{Context, Result, bail, ensure};
 pub use labels::class_names;
-use ndarray::{Array2, Array3, ArrayD, ArrayViewMut2, Axis, Ix2, IxDyn, Slice};
+use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewMut2, Axis, Ix2, IxDyn, Slice};
 use npy::Reader;
 pub use open::{bytes, conversion};
 use std::fs::File;
