@@ -23,10 +23,9 @@ pub struct Args {
     /// STAGE, STAGE/UNIT or patterns with * and ? [default: all]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Compare the current results with those of another lock file [default: the project's own]: equal keys must have equal
-    /// bytes; where keys differ (other code, a GPU) numbers and verdicts are compared, each number within its tolerance
-    #[arg(long, value_name = "LOCK", num_args = 0..=1, default_missing_value = "", conflicts_with = "rerun")]
-    against: Option<PathBuf>,
+    /// Compare with a lock file (default: the project's own): bytes, or numbers where keys differ
+    #[arg(long, value_name = "LOCK", conflicts_with = "rerun")]
+    against: Option<Option<PathBuf>>,
     /// Execute N random finished units again and compare bytes
     #[arg(long, value_name = "N")]
     rerun: Option<usize>,
@@ -45,7 +44,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let start = Instant::now();
     let engine = Project::look(dir, &args.view)?.engine()?;
     if let Some(lock) = &args.against {
-        let lock = if lock.as_os_str().is_empty() { engine.lock_path() } else { lock.clone() };
+        let lock = lock.clone().unwrap_or_else(|| engine.lock_path());
         let found = against::compare(&engine, &args.targets, &lock)?;
         if args.json {
             json(&found)?
