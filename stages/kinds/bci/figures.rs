@@ -149,7 +149,7 @@ pub(super) fn title(text: &str, source: &Source) -> String {
     if *source == Source::Simulated { format!("SIMULATED recordings. {text}") } else { text.into() }
 }
 
-fn number(v: f64) -> Cell {
+pub(super) fn number(v: f64) -> Cell {
     if v.is_finite() { Cell::Float(v) } else { Cell::Null }
 }
 

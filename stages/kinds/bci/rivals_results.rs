@@ -1,11 +1,7 @@
-//! Kind `rivals-results`: the rows of the rivals as one table, and the mean accuracy of each method.
+//! Kind `rivals-results`: the rows of the rivals as one table. No claim of the paper rests on them, so there are no numbers by name.
 
-use super::results::source;
-use super::rivals::METHODS;
-use crate::shared::results::{NoParams, Numbers, write_results};
-use anyhow::Result;
+use crate::shared::results::{NoParams, write_results};
 use pipeline::{Context, Stage, StageResult};
-use report::Results;
 
 /// The kind.
 pub struct RivalsResults;
@@ -17,16 +13,6 @@ impl Stage for RivalsResults {
     type Params = NoParams;
 
     fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
-        Ok(write_results(ctx, metrics)?)
+        Ok(write_results(ctx, |_, _| Ok(()))?)
     }
-}
-
-fn metrics(results: &Results, out: &mut Numbers) -> Result<()> {
-    let classes = results.numbers("classes")?.first().copied().unwrap_or(0.0) as usize;
-    out.source = source(results.only("data", "real")?.len() == results.len(), classes);
-    for (method, _) in METHODS {
-        let name = method.to_lowercase().replace(' ', "-");
-        out.summary(&format!("rivals.{name}"), results.only("method", method)?.numbers("accuracy")?);
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The table of the learned map beside its rivals; drawn by `bci-figures`.
 
-use super::figures::title;
+use super::figures::{number, title};
 use super::results::source;
 use super::rivals::METHODS;
 use crate::shared::results::{read_results, values};
@@ -32,8 +32,8 @@ pub fn rivals(ctx: &Context) -> Result<Table> {
         let mean = found.iter().map(|s| s.mean).sum::<f64>() / found.len().max(1) as f64;
         let heading = if calibrated { format!("{method} *") } else { method.to_string() };
         let sd = format!("{heading} sd");
-        columns.push((heading.clone(), found.iter().map(|s| s.mean).chain([mean]).map(Cell::Float).collect()));
-        let deviations = found.iter().map(|s| if s.sd.is_finite() { Cell::Float(s.sd) } else { Cell::Null });
+        columns.push((heading.clone(), found.iter().map(|s| s.mean).chain([mean]).map(number).collect()));
+        let deviations = found.iter().map(|s| number(s.sd));
         columns.push((sd.clone(), deviations.chain([Cell::Null]).collect()));
         specs.push(Spec::mean_sd(&heading, &heading, &sd, Best::Plain));
     }
