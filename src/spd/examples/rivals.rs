@@ -48,9 +48,9 @@ fn draw(t: &Trials, e: &Trials, seed: u64, settings: &[(String, AdaptParams)]) -
     let mdwm = Mdwm::fit((new.view(), &ln), (cal, lc), 0.5, &params)?;
     out.push(("4 MDWM".into(), 100.0 * mdwm.mdm().accuracy(rest, lr)?));
     for (name, setting) in settings {
-        let found = adapt(x.view(), y, None, &all, setting, &mut |_, _, _| true)?;
-        let name = if found.map.fell_back { format!("{name}") } else { name.clone() };
-        out.push((name, percent(found.apply(new.view())?.view(), &ln, y, ly)?));
+        let labels = std::env::var("LABELS").is_ok().then_some(lx.as_slice());
+        let found = adapt(x.view(), y, labels, &all, setting, &mut |_, _, _| true)?;
+        out.push((name.clone(), percent(found.apply(new.view())?.view(), &ln, y, ly)?));
     }
     Ok(out)
 }
@@ -60,14 +60,25 @@ pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a.ends_with(".npz")).collect();
     let draws: u64 = std::env::var("DRAWS").ok().and_then(|v| v.parse().ok()).unwrap_or(10);
     let mut settings = vec![("5 ours".to_owned(), AdaptParams::default())];
-    if std::env::var("GRID").is_ok() {
+    if let Ok(grid) = std::env::var("GRID") {
         settings.clear();
-        for (rank, penalty, loss, share) in grid() {
-            let map = MapParams { rank, penalty, loss, ..MapParams::default() };
+        for text in grid.split_whitespace() {
+            let v: Vec<f64> = text.split(',').map(|v| v.parse().unwrap_or(f64::NAN)).collect();
+            let loss = [MapLoss::Square, MapLoss::LogEuclidean, MapLoss::AffineInvariant][v[2] as usize];
+            let map = MapParams {
+                rank: v[0] as usize,
+                penalty: v[1],
+                loss,
+                held_out: v[4],
+                iterations: v[5] as usize,
+                seed: 0,
+            };
             let mut setting =
                 AdaptParams { map: MapChoice::Recentred(map, RankChoice::Given), ..AdaptParams::default() };
-            setting.pairs.regularisation = Regularisation::Relative(share);
-            settings.push((format!("r{rank} p{penalty} {loss:?} {share}"), setting));
+            setting.pairs.regularisation = Regularisation::Relative(v[3]);
+            setting.pairs.neighbours = v[6] as usize;
+            setting.pairs.restore_spread = v[7] > 0.0;
+            settings.push((text.to_owned(), setting));
         }
     }
     let mut means: BTreeMap<String, Vec<f64>> = BTreeMap::new();
@@ -100,16 +111,4 @@ pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         );
     }
     Ok(())
-}
-
-fn grid() -> Vec<(usize, f64, MapLoss, f64)> {
-    let mut out = Vec::new();
-    for rank in [1, 5] {
-        for penalty in [0.03, 0.1, 0.3] {
-            for loss in [MapLoss::LogEuclidean, MapLoss::AffineInvariant] {
-                out.push((rank, penalty, loss, 0.05));
-            }
-        }
-    }
-    out
 }

@@ -16,7 +16,7 @@
 mod covariance;
 mod distance;
 pub(crate) mod function;
-mod geodesic;
+pub(crate) mod geodesic;
 mod mdm;
 pub(crate) mod mean;
 mod mean_iterate;

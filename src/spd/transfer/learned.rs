@@ -51,9 +51,10 @@ pub struct MapParams {
 }
 
 impl Default for MapParams {
-    /// Chosen on simulated subjects, see `adapt`.
+    /// One operator: a congruence, as recentring is. On simulated subjects five operators gained as often as they lost (+0.5 points
+    /// on four classes, -0.5 on two), and on real covariances they lost 1.2 points on average against recentring.
     fn default() -> Self {
-        MapParams { rank: 5, loss: MapLoss::LogEuclidean, penalty: 0.1, iterations: 60, held_out: 0.2, seed: 0 }
+        MapParams { rank: 1, loss: MapLoss::LogEuclidean, penalty: 0.1, iterations: 60, held_out: 0.2, seed: 0 }
     }
 }
 

@@ -5,11 +5,13 @@
 //! that leaves the range of f64, in the log domain.
 
 use super::recentre::{CommonChannels, Recentring, channels};
+use crate::manifold::function::sandwich;
+use crate::manifold::geodesic::roots;
 use crate::transport::{
     DensityWeights, GroupLasso, SinkhornParams, TransportPlan, barycentric_map, density_weights,
     regularisation_from_median, sinkhorn_any, sinkhorn_group_lasso,
 };
-use crate::{CheckedMeanParams, Error, Metric, Result, pairwise_distances, self_distances};
+use crate::{CheckedMeanParams, Error, Metric, Result, pairwise_distances, powm, self_distances};
 use ndarray::{Array1, Array3, ArrayView3, Axis};
 
 /// Weight of the entropy in the plan.
@@ -45,6 +47,9 @@ pub struct PairsParams {
     pub cost: CostIn,
     /// The group term; used with labels only.
     pub group: GroupLasso,
+    /// Whether the means are stretched around the target's mean until they spread as the targets do. A mean of neighbours lies
+    /// nearer to the centre than they do, and a map learned from such pairs would learn to contract.
+    pub restore_spread: bool,
 }
 
 impl PairsParams {
@@ -56,6 +61,7 @@ impl PairsParams {
             neighbours: 20,
             cost: CostIn::Recorded,
             group: GroupLasso::default(),
+            restore_spread: false,
         }
     }
 }
@@ -63,7 +69,12 @@ impl PairsParams {
 impl Default for PairsParams {
     /// Recentred, a twentieth of the median cost: chosen on simulated subjects, see `adapt`.
     fn default() -> Self {
-        PairsParams { regularisation: Regularisation::Relative(0.05), cost: CostIn::Recentred, ..PairsParams::paper() }
+        PairsParams {
+            regularisation: Regularisation::Relative(0.05),
+            cost: CostIn::Recentred,
+            restore_spread: true,
+            ..PairsParams::paper()
+        }
     }
 }
 
@@ -131,6 +142,25 @@ pub fn transport_pairs(
     for (mean, mut out) in found.iter().zip(mapped.axis_iter_mut(Axis(0))) {
         out.assign(&mean.matrix);
     }
+    if params.restore_spread {
+        mapped = stretched(mapped, target, recentring)?;
+    }
     let unconverged_means = found.iter().filter(|m| !m.converged).count();
     Ok(Pairs { mapped, plan, regularisation, median_cost, unconverged_means })
+}
+
+/// The matrices raised to a power around the target's mean, so that their mean squared distance from it is that of the targets.
+fn stretched(mapped: Array3<f64>, target: ArrayView3<'_, f64>, recentring: &Recentring) -> Result<Array3<f64>> {
+    let (_, centre) = recentring.means();
+    let spread = |x: ArrayView3<'_, f64>| -> Result<f64> {
+        let d = pairwise_distances(centre.insert_axis(Axis(0)), x, Metric::AffineInvariant)?;
+        Ok(d.iter().map(|d| d * d).sum::<f64>() / d.len() as f64)
+    };
+    let (have, want) = (spread(mapped.view())?, spread(target)?);
+    if !(have > 0.0 && want > 0.0) {
+        return Ok(mapped);
+    }
+    let (root, inverse) = roots("transport pairs", centre)?;
+    let around = sandwich("transport pairs", inverse.view(), mapped.view())?;
+    sandwich("transport pairs", root.view(), powm(around.view(), (want / have).sqrt())?.view())
 }

@@ -109,8 +109,7 @@ impl Stage for Rivals {
         for (k, (method, calibrated)) in METHODS.into_iter().enumerate() {
             ctx.progress(k as f64 / METHODS.len() as f64, method);
             let learned = |settings: AdaptParams| -> Result<Array3<f64>, spd::Error> {
-                let go = &mut |_, _, _| !ctx.cancelled();
-                adapt(from.view(), y, None, &common, &settings, go)?.apply(new.view())
+                adapt(from.view(), y, None, &common, &settings, &mut |_, _, _| !ctx.cancelled())?.apply(new.view())
             };
             let scores = match method {
                 "none" => judge(new.view(), rest)?,
@@ -127,14 +126,20 @@ impl Stage for Rivals {
                     let map = MapChoice::Recentred(map, RankChoice::Given);
                     judge(learned(AdaptParams { map, ..AdaptParams::default() })?.view(), rest)?
                 }
+                // Few calibration trials may lack a class: these methods have no result then.
                 "RPA" => {
-                    let found = Procrustes::fit((from.view(), &from_labels), (y, known_labels), &params)?;
-                    judge(found.source(new.view())?.view(), found.target(rest)?.view())?
+                    match Procrustes::fit((from.view(), &from_labels), (y, known_labels), &params) {
+                        Err(spd::Error::Shape { .. }) => continue,
+                        found => {
+                            let found = found?;
+                            judge(found.source(new.view())?.view(), found.target(rest)?.view())?
+                        }
+                    }
                 }
-                _ => {
-                    let found = Mdwm::fit((new.view(), &labels), (calibration, known_labels), p.tradeoff, &params)?;
-                    spd::scores(truth, &found.mdm().predict(rest)?)?
-                }
+                _ => match Mdwm::fit((new.view(), &labels), (calibration, known_labels), p.tradeoff, &params) {
+                    Err(spd::Error::Shape { .. }) => continue,
+                    found => spd::scores(truth, &found?.mdm().predict(rest)?)?,
+                },
             };
             lines.push((method, calibrated, scores));
         }

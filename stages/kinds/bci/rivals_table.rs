@@ -33,9 +33,9 @@ pub fn rivals(ctx: &Context) -> Result<Table> {
         let mean = found.iter().map(|s| s.mean).sum::<f64>() / found.len().max(1) as f64;
         let heading = if calibrated { format!("{method} *") } else { method.to_string() };
         let sd = format!("{heading} sd");
-        columns.push(column(&heading, found.iter().map(|s| s.mean).chain([mean]).map(Some).collect()));
-        let deviations = found.iter().map(|s| Some(s.sd).filter(|sd| sd.is_finite()));
-        columns.push(column(&sd, deviations.chain([None]).collect()));
+        let some = |v: f64| Some(v).filter(|v| v.is_finite());
+        columns.push(column(&heading, found.iter().map(|s| s.mean).chain([mean]).map(some).collect()));
+        columns.push(column(&sd, found.iter().map(|s| some(s.sd)).chain([None]).collect()));
         specs.push(Spec::mean_sd(&heading, &heading, &sd, Best::Plain));
     }
     let frame = DataFrame::new_infer_height(columns)?;

@@ -82,7 +82,7 @@ pub struct Args {
     /// Sinkhorn iterations
     #[arg(long, value_name = "N", default_value_t = 1000)]
     iterations: usize,
-    /// Kraus rank of the learned map, or `auto` by held-out pairs [default: 5; with --paper 20]
+    /// Kraus rank of the learned map, or `auto` by held-out pairs [default: 1; with --paper 20]
     #[arg(long, value_name = "R", value_parser = rank)]
     rank: Option<Rank>,
     /// Coordinates in which the map is learned; without --paper it is always `whitened`
@@ -160,14 +160,14 @@ impl Args {
     /// The settings of the procedure.
     fn params(&self) -> AdaptParams {
         let mut params = if self.paper { AdaptParams::paper() } else { AdaptParams::default() };
-        let PairsParams { regularisation, cost, group, .. } = params.pairs;
+        let PairsParams { regularisation, cost, group, restore_spread, .. } = params.pairs;
         let regularisation = match (self.relative, self.regularisation) {
             (Some(share), _) => Regularisation::Relative(share),
             (None, Some(value)) => Regularisation::Absolute(value),
             (None, None) => regularisation,
         };
         let (iterations, neighbours) = (self.iterations, self.neighbours);
-        params.pairs = PairsParams { regularisation, iterations, neighbours, cost, group };
+        params.pairs = PairsParams { regularisation, iterations, neighbours, cost, group, restore_spread };
         params.map = match (self.paper, self.rank) {
             (true, r) => {
                 let scaling = match self.scaling {
