@@ -1,6 +1,6 @@
 //! Kind `bci-figures`: table 3, the embedding of one subject's sessions, and its transport plan. Trains nothing.
 
-use super::results::{COLUMNS, PAPERS_VARIANT, Subject, source, subjects};
+use super::results::{COLUMNS, PAPERS_VARIANT, source, subjects};
 use crate::shared::files::{input_with, read_npy};
 use crate::shared::render::{figure, table};
 use crate::shared::results::read_results;
@@ -11,7 +11,7 @@ use ndarray::{Array2, Array3, ArrayView2, Axis, concatenate, s};
 use pipeline::{Context, Stage, StageResult};
 use report::figures::Cloud;
 use report::frames::Results;
-use report::polars::prelude::{Column, DataFrame, DataType, Expr, IntoLazy, JoinType, NamedFrom, col, df, lit, when};
+use report::polars::prelude::{Column, DataFrame, DataType, Expr, IntoLazy, JoinType, col, df, lit, when};
 use report::table::{Best, Spec};
 use report::{Figure, Source, Table};
 use serde::{Deserialize, Serialize};
