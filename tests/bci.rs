@@ -88,7 +88,7 @@ fn a_real_session_is_not_mapped_to_a_simulated_one() {
         one.path().display()
     ));
     assert_eq!(said.code, 1, "{}{}", said.out, said.err);
-    assert!(said.err.contains("different kinds"), "{}", said.err);
+    assert!(said.err.contains("has session T of subject 1 and not session E"), "{}", said.err);
 }
 
 /// From pyRiemann 0.12 (MDM, metric riemann) and an independent plain Sinkhorn: subject, NoAdapt, FullAdapt, median squared

@@ -82,10 +82,17 @@ fn gc_keeps_what_is_current() {
     p.ok("run all");
     p.write_yaml(&SMALL.replace("text: raw", "text: other"));
     p.ok("run all");
-    let would = p.ok("gc --dry-run");
-    assert!(would.starts_with("would remove 13 objects"), "{would}");
+    // A run of today refers to them.
+    assert!(p.ok("gc --yes").starts_with("nothing to remove: 26 objects"));
+    let would = p.ok("gc --dry-run --older-than 0s");
+    assert!(would.contains("would remove 13 objects"), "{would}");
+    for line in ["make         4", "mix          8", "sum          1"] {
+        assert!(would.contains(line) && would.contains("other parameters, inputs or code now"), "{would}");
+    }
+    let nobody = p.repro("gc --older-than 0s");
+    assert!(nobody.code == 2 && nobody.err.contains("add --yes"), "{}", nobody.err);
     assert_eq!(p.stored("objects").len(), 26);
-    assert!(p.ok("gc").starts_with("removed 13 objects"));
+    assert!(p.ok("gc --yes --older-than 0s").contains("removed 13 objects"));
     assert_eq!(p.stored("objects").len(), 13);
     assert!(p.ok("run all").starts_with("nothing to do: 13 units fresh"));
 }

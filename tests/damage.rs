@@ -139,7 +139,7 @@ fn as_root() {
 }
 
 fn check_read_only(p: &Project, said: &Finished) {
-    assert_eq!(said.code, 2, "{}{}", said.out, said.err);
+    assert_eq!(said.code, 3, "{}{}", said.out, said.err);
     assert!(said.err.contains("the store cannot be written") && said.err.contains("read-only"), "{}", said.err);
     assert_eq!(p.starts().values().sum::<usize>(), 4, "a unit ran although its result could not be kept");
     p.ok("run all");

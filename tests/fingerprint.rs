@@ -49,7 +49,8 @@ version = "4.0.0"
         "mod simulate; mod train; mod pictures; pub fn kinds() -> [fn(); 2] { [train::run, simulate::run] }",
     ),
     ("stages/cli/mod.rs", "use clap::Parser; pub fn go() { println!(\"hello\") }"),
-    ("stages/shared/mod.rs", "pub mod rows; pub mod paper;"),
+    ("stages/shared/mod.rs", "pub mod rows; pub mod paper; pub mod pool;"),
+    ("stages/shared/pool.rs", "pub fn threads() -> usize { 2 }"),
     ("stages/shared/rows.rs", "pub fn rows() -> usize { 3 }\n#[cfg(test)] mod tests { fn t() { assert_eq!(1, 1) } }"),
     ("stages/shared/paper.rs", "pub fn size() -> usize { 7 }"),
     (
@@ -136,7 +137,8 @@ fn every_kind_has_a_fingerprint_and_nothing_else_has_one() {
             "src/maths/solver.rs",
             "src/maths/speed.rs",
             "src/maths/stage.rs",
-            "stages/kinds/train.rs"
+            "stages/kinds/train.rs",
+            "stages/shared/pool.rs"
         ]
     );
 }
@@ -171,6 +173,22 @@ fn a_caption_counts_for_the_drawing_alone() {
 fn a_shared_helper_counts_for_the_kinds_that_reach_it() {
     assert_eq!(changed_by("stages/shared/paper.rs", "7", "8"), ["draw", "results"]);
     assert_eq!(changed_by("stages/shared/rows.rs", "3", "4"), ["draw", "results", "simulate"]);
+}
+
+#[test]
+fn what_runs_every_kind_counts_for_every_kind() {
+    let all = ["draw", "results", "simulate", "train"];
+    assert_eq!(changed_by("stages/shared/pool.rs", "2", "3"), all);
+}
+
+#[test]
+fn features_of_a_manifest_count_for_the_kinds_that_reach_its_crate() {
+    let name = "[package]\nname = \"maths\"\n";
+    let with = |more: &str| changed_by("src/maths/Cargo.toml", name, &format!("{name}{more}"));
+    let all = ["draw", "results", "simulate", "train"];
+    assert_eq!(with("[features]\nfast = []\n"), all);
+    assert_eq!(with("[dependencies]\narray = { workspace = true, features = [\"wide\"] }\n"), ["simulate"]);
+    assert!(with("description = \"sums\"\n[features]\n# none yet\n").is_empty());
 }
 
 #[test]

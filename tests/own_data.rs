@@ -65,7 +65,7 @@ fn fit_and_predict_recover_the_map() {
     }
     let truth = KrausMap::new(RECIPE.truth()).unwrap();
     let model = load::<f64>(f.0.path().join("model.npz")).unwrap().model;
-    assert!(truth.distance_on_symmetric(&model.layers[0]).unwrap() < 1e-8);
+    assert!(truth.distance_on_symmetric(&model.layers()[0]).unwrap() < 1e-8);
 }
 
 #[test]

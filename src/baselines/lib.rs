@@ -34,9 +34,11 @@
 //!
 //! Everything is f64, deterministic by seed and the same for any number of threads.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod completion;
 pub mod error;
+mod estimators;
 mod linear;
 mod networks;
 pub mod regressor;
@@ -46,6 +48,7 @@ mod tucker_decomposition;
 
 pub use completion::{cvkt, imputation};
 pub use error::{Error, Result};
+pub use estimators::{Baseline, BaselineParams};
 pub use linear::hopls::{self, Hopls};
 pub use linear::multivariate::{self, Multivariate};
 pub use linear::reduced_rank::{self, RankPath, ReducedRank};

@@ -6,6 +6,7 @@
 //! on the antisymmetric part, which symmetric inputs never show) at a quarter of the cost.
 
 use crate::{Error, Result};
+use estimator::Convergence;
 use linalg::matmul;
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis};
 
@@ -26,6 +27,9 @@ pub trait Regressor: Send + Sync {
     /// The method's name in tables.
     fn name(&self) -> &'static str;
 
+    /// Refuses parameters that no data can make right.
+    fn check_parameters(&self) -> Result<()>;
+
     /// Learns from X (l, p1, p2) and Y (l, q1, q2), samples along the first axis.
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted>;
 }
@@ -39,12 +43,16 @@ pub struct Report {
     pub iterations: usize,
     /// Largest relative KKT residual over the outputs, where the method solves a convex problem iteratively.
     pub kkt: Option<f64>,
+    /// Whether an iterative solver met its tolerance; none for closed forms and for training by epochs.
+    pub converged: Option<bool>,
     /// Largest relative duality gap over the outputs, where there is a dual.
     pub gap: Option<f64>,
     /// Parameters that validation chose, by name.
     pub chosen: Vec<(&'static str, f64)>,
     /// Training error (mean square over entries) along the iterations, where the method has any.
     pub history: Vec<f64>,
+    /// How the fit ended, with the measure it stopped on; none for a method that does not iterate.
+    pub convergence: Option<Convergence>,
 }
 
 /// How matrices become vectors: row by row, or the half-vectorisation `svec` of symmetric ones.

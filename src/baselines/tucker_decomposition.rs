@@ -5,7 +5,7 @@
 //! *On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors*, SIAM J. Matrix Analysis 2000).
 
 use crate::Result;
-use linalg::kernels::small_gemm;
+use linalg::small::small_gemm;
 use linalg::{eigh, matmul};
 use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, CowArray, Ix4, s};
 use std::borrow::Cow;

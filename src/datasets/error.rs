@@ -72,6 +72,18 @@ pub enum Error {
         /// What was found.
         found: String,
     },
+    /// A file of the download cache is not what it was.
+    #[error(
+        "{file}: its checksum is {found}, recorded is {expected}: the file is damaged; delete it, or fetch it again with the network"
+    )]
+    Damaged {
+        /// The file.
+        file: String,
+        /// What is recorded in `data/sources.yaml` or at the first download.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
     /// A data set is readable but not what its description says.
     #[error("{dataset}: {what}")]
     Dataset {

@@ -14,10 +14,12 @@
 //! artefact and caption:
 //!
 //! 1. the user's own copy (`--data-dir`, a folder or a zip),
-//! 2. the download cache,
-//! 3. the official address (`data/sources.yaml`),
-//! 4. a stand-in: the embedded 200 digits of Multiple Features, or **simulated** EEG. `require_real` turns this step into an error that
+//! 2. the download cache, which `download` fills from the official addresses (`data/sources.yaml`),
+//! 3. a stand-in: the embedded 200 digits of Multiple Features, or **simulated** EEG. `require_real` turns this step into an error that
 //!    lists what was tried and why it failed.
+//!
+//! `load` never asks the network, so that what it gives follows from what is on this machine: `content` says what that is, by content, and a run
+//! is keyed by it.
 //!
 //! | data set | call | result |
 //! |---|---|---|
@@ -52,6 +54,7 @@
 //! # From signals to epochs
 //! [`signal`] filters and cuts; [`simulate`] makes recordings of the same shape, as genuine GDF files. Covariances and everything Riemannian live in `spd`.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod archive;
 pub mod bci;

@@ -26,7 +26,7 @@
 //! let fit = adam.fit(&problem, Start::single(3, 2, 1, 1))?;
 //! assert!(fit.model.mse(&problem)? < 1e-6);
 //! // Operators differ by a sign, maps do not: compare maps.
-//! assert!(fit.model.layers[0].distance_on_symmetric(&truth)? < 1e-2);
+//! assert!(fit.model.layers()[0].distance_on_symmetric(&truth)? < 1e-2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -38,26 +38,33 @@
 //! | [`gradient`] | the loss and its exact gradient on all cores: the same bits for any number of threads |
 //! | [`optimise`] | L-BFGS for any smooth function |
 //! | [`solvers`] | Adam as in the paper; exact solvers, on samples or on their moments; histories, starts, stopping |
+//! | [`estimators`] | the same as estimators: parameters, check, fit, predict; usable from linfa |
 //! | [`completion`] | the missing entries of a positive semidefinite matrix |
 //! | [`backend`] | where Adam trains: the processor, or a GPU (feature `cuda`, see CUDA.md) |
+//! | [`regress`] | regression on people's own data: family, coordinates, penalty and rank by validation |
 //! | [`io`] | models as .npz files |
 //! | [`bound`](mod@bound), [`error`] | theorem 4; what is refused, and in which words |
+//! | [`tolerances`] | the table of all tolerances and thresholds |
 //!
 //! # Cost
 //! With b samples per step, a layer costs b r q p (p + 2 q) multiply-adds where data are symmetric and about twice that
 //! elsewhere; a matrix unit costs 3 r q^2, because E_ij is never formed. Nothing is allocated inside an epoch.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod backend;
 pub mod bound;
 pub mod completion;
 pub mod data;
 pub mod error;
+pub mod estimators;
 pub mod gradient;
 pub mod io;
 pub mod map;
 pub mod optimise;
+pub mod regress;
 pub mod solvers;
+pub mod tolerances;
 
 // Modules that other crates reach by the shorter path.
 #[cfg(feature = "cuda")]
@@ -68,7 +75,7 @@ use map::stack;
 pub use solvers as solver;
 pub use solvers::lbfgs;
 
-pub use bound::{Bound, BoundError, BoundParams, bound};
+pub use bound::{Bound, BoundError, BoundParams, Version as BoundVersion, bound};
 pub use data::{Inputs, Matrices, Problem};
 pub use error::{Error, FitError, Result};
 pub use gradient::{Engine, loss_and_gradient};

@@ -8,16 +8,23 @@
 //! | [`dense`] | one matrix of any size as an [`ndarray`] view: products and decompositions, with [`faer`] underneath |
 //! | [`small`] | products of small matrices and the vector loops of a training step |
 //! | [`batch`] | sixteen small matrices at once, one per lane: products, Jacobi iterations, clamped spectra |
-//! | `simd` | vectors of each instruction set, and the choice between them at run time |
+//! | [`simd`] | vectors of each instruction set, and the choice between them at run time |
 //!
-//! Beside them: the scalar trait [`Real`] (`f32`, `f64`) and the [`Error`] type.
+//! Beside them: the scalar trait [`Real`] (`f32`, `f64`), elementary functions ([`math`]), normal random numbers ([`random`])
+//! and the [`Error`] type.
+//!
+//! Results have the same bits on every machine: whatever its instruction set, its caches and its C library. The page of
+//! [`simd`] defines the order of operations; `dense::fixed` says how faer is held to one path.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod batch;
 pub mod dense;
 mod error;
+pub mod math;
+pub mod random;
 mod real;
-mod simd;
+pub mod simd;
 pub mod small;
 
 pub use batch::Clamp;

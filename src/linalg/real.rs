@@ -12,8 +12,7 @@ use std::iter::Sum;
 /// assert_eq!(third::<f64>(), 1.0 / 3.0);
 /// ```
 pub trait Real:
-    faer::traits::RealField
-    + crate::small::Kernels
+    crate::small::Kernels
     + Float
     + FloatConst
     + NumAssign
@@ -33,6 +32,11 @@ pub trait Real:
     fn of(x: f64) -> Self;
     /// This scalar as `f64`.
     fn as_f64(self) -> f64;
+    /// The scalar that faer computes with: the same layout, the same bits on every machine.
+    #[doc(hidden)]
+    type Fixed: faer::traits::RealField + Copy;
+    #[doc(hidden)]
+    fn from_fixed(x: Self::Fixed) -> Self;
 }
 
 impl Real for f32 {
@@ -42,6 +46,10 @@ impl Real for f32 {
     fn as_f64(self) -> f64 {
         f64::from(self)
     }
+    type Fixed = crate::dense::Fixed32;
+    fn from_fixed(x: Self::Fixed) -> Self {
+        x.0
+    }
 }
 
 impl Real for f64 {
@@ -50,5 +58,9 @@ impl Real for f64 {
     }
     fn as_f64(self) -> f64 {
         self
+    }
+    type Fixed = crate::dense::Fixed64;
+    fn from_fixed(x: Self::Fixed) -> Self {
+        x.0
     }
 }

@@ -30,14 +30,14 @@ pub fn chi2_distances(x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
 pub fn rbf_kernel(x: ArrayView2<'_, f64>, bandwidth: Option<f64>) -> Result<Array2<f64>> {
     let d = euclidean_distances(x)?;
     let s = resolve("rbf_kernel", &d, bandwidth)?;
-    Ok(d.mapv(|d| (-(d * d) / (2.0 * s * s)).exp()))
+    Ok(d.mapv(|d| linalg::math::exp(-(d * d) / (2.0 * s * s))))
 }
 
 /// The exponential chi^2 kernel exp(-h / (2 s^2)), h the general chi^2 distance.
 pub fn chi2_kernel(x: ArrayView2<'_, f64>, bandwidth: Option<f64>) -> Result<Array2<f64>> {
     let h = chi2_distances(x)?;
     let s = resolve("chi2_kernel", &h, bandwidth)?;
-    Ok(h.mapv(|h| (-h / (2.0 * s * s)).exp()))
+    Ok(h.mapv(|h| linalg::math::exp(-h / (2.0 * s * s))))
 }
 
 /// The additive chi^2 kernel sum_k 2 x_k y_k / (x_k + y_k): positive semi-definite, |x|_1 on the diagonal.

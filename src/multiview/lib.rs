@@ -25,10 +25,12 @@
 //!
 //! Everything is deterministic by seed and has the same bits for any number of threads.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod check;
 mod consensus;
 mod error;
+mod feature_kernel;
 mod kernel;
 mod linkage;
 mod mask;
@@ -36,6 +38,7 @@ mod order;
 mod views;
 
 pub use error::{Error, Result};
+pub use feature_kernel::{FeatureKernel, Similarity, Width};
 pub use kernel::{chi2_additive_kernel, chi2_distances, chi2_kernel, euclidean_distances, one_hot, rbf_kernel};
 pub use linkage::{Merge, average_linkage, optimal_leaf_order};
 pub use mask::{largest_level, random_mask};

@@ -34,7 +34,7 @@ pub use header::Header;
 pub use ndarray_npy::{ReadableElement, WritableElement};
 pub use npz::{Array, Member, NpzReader, NpzWriter};
 pub use reader::Reader;
-pub use whole::{read, write, write_floats};
+pub use whole::{read, write, write_floats, write_words};
 
 /// The lengths of the axes as people write them, for example `30 x 6 x 6`.
 pub fn shape_text(shape: &[usize]) -> String {

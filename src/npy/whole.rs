@@ -1,5 +1,6 @@
 //! Whole arrays through ndarray-npy, and items written piece by piece.
 
+use crate::{Dtype, Header};
 use ndarray::{Array, ArrayBase, Data, Dimension};
 use ndarray_npy::{ReadNpyError, ReadNpyExt, ReadableElement, WritableElement, WriteNpyError, WriteNpyExt};
 use std::io::{Read, Result, Write};
@@ -25,6 +26,17 @@ pub fn write<T: WritableElement, S: Data<Elem = T>, D: Dimension>(
         WriteNpyError::Io(e) => e,
         other => std::io::Error::other(other),
     })
+}
+
+/// Writes a vector of texts, each as long as the longest.
+pub fn write_words(to: &mut impl Write, words: &[&str]) -> Result<()> {
+    let width = words.iter().map(|w| w.chars().count()).max().unwrap_or(0).max(1);
+    to.write_all(&Header::new(Dtype::text(width), &[words.len()]).to_bytes())?;
+    for word in words {
+        let padded = word.chars().chain(std::iter::repeat('\0')).take(width);
+        to.write_all(&padded.flat_map(|c| (c as u32).to_le_bytes()).collect::<Vec<u8>>())?;
+    }
+    Ok(())
 }
 
 /// Writes items as little-endian floats of four or eight bytes, after [`Header::to_bytes`](crate::Header::to_bytes).

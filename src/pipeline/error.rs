@@ -58,6 +58,9 @@ pub enum Error {
     /// A stage left a folder or a link where artefacts are expected.
     #[error("`{0}` is not a plain file, and artefacts must be")]
     NotAFile(String),
+    /// A file that says what gc must keep is damaged.
+    #[error("`{}` is damaged, so it is not known which results it refers to; remove it if they may go, and run gc again", .0.display())]
+    DamagedRoots(PathBuf),
     /// The store is in use.
     #[error("{who} is running in this project; wait for it to end and try again")]
     Busy {

@@ -86,7 +86,10 @@ pub mod yaml;
 
 pub use bench::{EngineBench, bench_engine};
 pub use config::{Config, ConfigError};
-pub use engine::answers::{Collected, Finding, Located, StageStatus, UnitLog, Verified, Why};
+pub use engine::answers::{
+    CollectReason, Collected, CollectedGroup, Finding, Located, StageStatus, UnitLog, Verified, Why,
+};
+pub use engine::collect::CollectOptions;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Result};
 pub use freshness::key::{Key, KeyParts};
@@ -95,11 +98,12 @@ pub use kind::context::{Context, Environment, Input, InputError};
 pub use kind::{Kind, Registry, Stage, StageError, StageResult};
 pub use plan::{Plan, PlannedStage, Resources, SlurmOptions, Unit};
 pub use run::event::Event;
-pub use run::executor::{Executor, Job, Outcome, Report, Reporter};
+pub use run::executor::{Executor, Job, Outcome, Report, Reporter, Stop};
 pub use run::slurm::Slurm;
-pub use run::slurm::folder::{RunFolder, RunInfo};
+pub use run::slurm::files::RunInfo;
+pub use run::slurm::folder::RunFolder;
 pub use run::{FailedUnit, Force, Pending, RunOptions, Summary};
 pub use store::record::{Artefact, Failure, Host, Provenance, Record};
-pub use value::Value;
 pub use value::digest::Digest;
 pub use value::typed::{ParamError, from_value, to_value};
+pub use value::{Value, ValueMap};

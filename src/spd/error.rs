@@ -40,14 +40,42 @@ pub enum Error {
         index: usize,
     },
     /// A matrix that must be positive definite is not.
+    ///
+    /// Matrices of deficient rank count: the least eigenvalue must exceed n eps times the largest, see [`Reduction`](crate::Reduction).
     #[error(
-        "{what}: matrix {index} is not positive definite; use a shrinkage covariance (OAS, Ledoit-Wolf) or drop it"
+        "{what}: matrix {index} is not positive definite or of deficient rank (as after an average reference); use a shrinkage covariance (OAS, Ledoit-Wolf), reduce all matrices to their common range, or drop it"
     )]
     NotPositiveDefinite {
         /// The argument.
         what: &'static str,
         /// Which matrix.
         index: usize,
+    },
+    /// NaN or infinity in a signal.
+    #[error("{}channel {channel} holds NaN or infinite values; repair the channel or remove the trial", trial_name(.trial))]
+    Signal {
+        /// Which trial, where there are several.
+        trial: Option<usize>,
+        /// Which channel.
+        channel: usize,
+    },
+    /// A Frechet mean whose iterate left the positive definite matrices.
+    #[error(
+        "mean {number}: the iterate is not positive definite; check the scale of its matrices, or use the log-Euclidean metric"
+    )]
+    MeanFailed {
+        /// Which of the means.
+        number: usize,
+    },
+    /// The exact transport solver made no progress.
+    #[error(
+        "emd: rounding stopped the exact solver with {left:e} of the mass of row {row} unassigned; divide the costs by their largest, or use sinkhorn_log"
+    )]
+    Stalled {
+        /// The row whose mass is left.
+        row: usize,
+        /// The mass that is left.
+        left: f64,
     },
     /// An eigenvalue iteration that did not converge.
     #[error("{what}: the eigenvalue iteration did not converge; check the scale of the input")]
@@ -85,7 +113,17 @@ pub enum Error {
         /// The operation.
         what: &'static str,
     },
+    /// The caller asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+    /// From the training of a Kraus map.
+    #[error("the training of the map failed: {0}")]
+    Training(String),
     /// From the linear algebra underneath.
     #[error(transparent)]
     Linalg(#[from] linalg::Error),
+}
+
+fn trial_name(trial: &Option<usize>) -> String {
+    trial.map_or_else(String::new, |trial| format!("trial {trial}, "))
 }

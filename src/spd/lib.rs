@@ -53,20 +53,25 @@
 //! rayon in fixed blocks, and every sum has a fixed order: results have the same bits for any number of threads. Bad input is an
 //! [`Error`] that names the matrix. Feature kernels and masks over views are in the crate `multiview`.
 #![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod batch;
 mod check;
 mod error;
+pub mod estimators;
 mod manifold;
+mod transfer;
 mod transport;
 
 pub use error::{Error, Result};
 pub use manifold::{
-    CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Selection, covariance, covariances,
-    distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means, pairwise_distances,
-    powm, self_distances, sqrtm, tangent_space,
+    CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Plane, Reduction, Selection, covariance,
+    covariances, distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means,
+    pairwise_distances, powm, self_distances, sqrtm, tangent_space,
 };
+pub use transfer::*;
 pub use transport::{
     CheckedSinkhornParams, DensityWeights, Emd, GroupLasso, SinkhornParams, TransportPlan, barycentric_map,
-    density_weights, emd, largest_in_row, regularisation_from_median, sinkhorn, sinkhorn_group_lasso, sinkhorn_log,
+    density_weights, emd, largest_in_row, regularisation_from_median, sinkhorn, sinkhorn_any, sinkhorn_group_lasso,
+    sinkhorn_log,
 };

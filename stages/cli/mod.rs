@@ -2,21 +2,23 @@
 //!
 //! | where | commands |
 //! |---|---|
-//! | `run/` | `run`, `attach`, `cancel` |
+//! | `run/` | `run`, `fetch`, `attach`, `cancel` |
 //! | `show/` | `status`, `why`, `dag` |
 //! | `results/` | `figures`, `compare`, `report` |
-//! | `store/` | `path`, `log`, `gc`, `verify` |
+//! | `store/` | `path`, `get`, `log`, `gc`, `verify` |
 //! | `own/` | the method on the user's own arrays: `fit`, `predict`, `complete`, `adapt` and more |
 //! | `machine/` | `doctor`, `bench`, `completions` |
-//! | `options`, `project`, `signals`, `text` | what several commands share |
+//! | `console`, `options`, `project`, `remembered`, `signals`, `text` | what several commands share |
 //!
 //! Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 a unit failed or a check found
-//! something, 2 usage or configuration, 130 interrupted.
+//! something, 2 usage or configuration, 3 the disk, a stream, the store or the cluster, 130 interrupted.
 
+mod console;
 mod machine;
 mod options;
 mod own;
 mod project;
+mod remembered;
 mod results;
 mod run;
 mod show;
@@ -25,7 +27,7 @@ mod store;
 mod text;
 
 use clap::{Parser, Subcommand};
-use std::io::Write;
+use console::{json, message, output};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use {
@@ -33,7 +35,7 @@ use {
     results::{compare, figures, report},
     run::cluster,
     show::{dag, status, why},
-    store::verify,
+    store::{gc, get, verify},
 };
 
 /// Partial trace regression: the paper reproduced, and the method on your own data
@@ -53,7 +55,12 @@ use {
   repro status                      what is fresh, what is not
   repro fit --x X.npy --y Y.npy -o model.npz     the method on your own arrays
 
-Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 130 interrupted."
+Environment:
+  REPRO_DATA   folder with your copies of the data (as --data-dir)
+  REPRO_SIMD   instruction set: auto (the widest there is), plain, avx2 or avx512; results have the same bits with each
+  NO_COLOR     no colours
+
+Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 3 disk, stream, store or cluster, 130 interrupted."
 )]
 pub struct Cli {
     /// Work in this folder (or the nearest one above it with a pipeline.yaml)
@@ -66,13 +73,15 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Args),
+    Fetch(run::fetch::Args),
     Status(status::Args),
     Why(why::Args),
     Dag(dag::Args),
     Path(store::PathArgs),
+    Get(get::Args),
     Log(store::LogArgs),
     Verify(verify::Args),
-    Gc(store::GcArgs),
+    Gc(gc::Args),
     Attach(cluster::AttachArgs),
     Cancel(cluster::CancelArgs),
     #[command(hide = true)]
@@ -91,24 +100,39 @@ enum Command {
     Mdm(own::mdm::Args),
     Covariances(own::covariances::Args),
     Kernel(own::kernel::Args),
+    Example(own::example::Args),
 }
 
 /// Exit code for usage and configuration errors.
 const USAGE: u8 = 2;
 
+/// The exit code for an error.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    if console::is_machine(error) { console::MACHINE } else { USAGE }
+}
+
 /// Parse the command line, do what it says.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(said) => return ExitCode::from(parsed(&said)),
+    };
     let dir = cli.dir.as_deref();
+    if let Err(why) = linalg::simd::requested_level() {
+        message!("{} {why}", text::Paint::stderr().red("error:"));
+        return ExitCode::from(USAGE);
+    }
     let done = match &cli.command {
         Command::Run(a) => run::run(a, dir),
+        Command::Fetch(a) => run::fetch::run(a),
         Command::Status(a) => status::run(a, dir),
         Command::Why(a) => why::run(a, dir),
         Command::Dag(a) => dag::run(a, dir),
         Command::Path(a) => store::path(a, dir),
+        Command::Get(a) => get::run(a, dir),
         Command::Log(a) => store::log(a, dir),
         Command::Verify(a) => verify::run(a, dir),
-        Command::Gc(a) => store::gc(a, dir),
+        Command::Gc(a) => gc::run(a, dir),
         Command::Attach(a) => cluster::attach(a, dir),
         Command::Cancel(a) => cluster::cancel(a, dir),
         Command::ExecChunk(a) => cluster::exec(a, dir),
@@ -126,21 +150,29 @@ pub fn main() -> ExitCode {
         Command::Mdm(a) => own::enter(dir).and_then(|()| own::mdm::run(a)),
         Command::Covariances(a) => own::enter(dir).and_then(|()| own::covariances::run(a)),
         Command::Kernel(a) => own::enter(dir).and_then(|()| own::kernel::run(a)),
+        Command::Example(a) => own::enter(dir).and_then(|()| own::example::run(a)),
     };
-    ExitCode::from(done.unwrap_or_else(|error| {
-        eprintln!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));
-        USAGE
-    }))
+    let code = done.unwrap_or_else(|error| {
+        message!("{} {error:#}{}", text::Paint::stderr().red("error:"), project::hint(&error));
+        exit_code(&error)
+    });
+    ExitCode::from(console::exit_code(code))
 }
 
-/// Print a result. A reader that went away (`repro status | head -1`) is no error.
-fn output(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+/// Where the threads that rayon wants cannot be started, it works on this one. Its own answer would be a panic.
+pub fn enough_threads() {
+    if rayon::ThreadPoolBuilder::new().build().is_err() {
+        message!("no more threads can be started here: computing on one");
+        crate::shared::pool::one_thread();
+    }
 }
 
-/// Print a result as JSON.
-fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    output(&(serde_json::to_string_pretty(value)? + "\n"));
-    Ok(())
+/// Prints what the parser has to say: help and version, which are results, or why it refuses the command line.
+fn parsed(said: &clap::Error) -> u8 {
+    let refused = said.use_stderr();
+    match said.print() {
+        Err(e) if !refused && e.kind() != std::io::ErrorKind::BrokenPipe => console::MACHINE,
+        _ if refused => USAGE,
+        _ => 0,
+    }
 }

@@ -1,6 +1,9 @@
 //! Finding the project: the nearest pipeline.yaml from here upwards.
 
+use super::console::message;
 use super::options::{Choose, View};
+use super::remembered;
+use pipeline::store::Store;
 use pipeline::{Config, Engine, EngineOptions, Environment, Plan};
 use std::path::{Path, PathBuf};
 
@@ -35,33 +38,67 @@ pub struct Project {
     pub plan: Plan,
     /// What stages may use.
     pub env: Environment,
+    /// The flags it was opened with, as [`View::flags`] gives them.
+    pub flags: String,
+    store: Store,
 }
 
 impl Project {
     /// Find the project, read its pipeline.yaml, check it and what it is to run on.
     pub fn open(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
-        let plan = plan(&find(start)?, &view.choose)?;
+        let folder = find(start)?;
+        // The journal is read while pipeline.yaml is checked: on a large project each takes as long as the other.
+        let (plan, store) = std::thread::scope(|scope| {
+            let read = || Store::open(folder.join(STORE));
+            let reader = std::thread::Builder::new().name("store".to_string()).spawn_scoped(scope, read);
+            let plan = plan(&folder, &view.choose);
+            // Where the system gives no thread, this one reads.
+            let store = reader.ok().and_then(|reader| reader.join().ok()).unwrap_or_else(read);
+            (plan, store)
+        });
+        let plan = plan?;
         view.surroundings.check()?;
-        Ok(Project { plan, env: view.surroundings.environment() })
+        Ok(Project { plan, env: view.surroundings.environment(), flags: view.flags(), store: store? })
+    }
+
+    /// Opens the project to look at results: with the settings of the last run, unless a flag says otherwise.
+    pub fn look(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
+        let folder = find(start)?;
+        let last = remembered::read(&folder).filter(|last| *view == View::default() && *last != *view);
+        let Some(last) = last else { return Project::open(Some(&folder), view) };
+        match Project::open(Some(&folder), &last) {
+            Ok(project) => {
+                message!("with the settings of the last run:{} (`--profile default` for none of them)", project.flags);
+                Ok(project)
+            }
+            Err(why) => {
+                message!("not with the settings of the last run ({}), because {why:#}", last.flags().trim_start());
+                Project::open(Some(&folder), view)
+            }
+        }
     }
 
     /// The engine on its store.
     pub fn engine(self) -> anyhow::Result<Engine> {
-        Ok(engine(self.plan, self.env)?)
+        Ok(Engine::with_store(self.plan, self.store, options(self.env)))
     }
 }
 
 /// An engine that knows which program it is part of.
 pub fn engine(plan: Plan, env: Environment) -> pipeline::Result<Engine> {
-    let options = EngineOptions {
+    Engine::open(plan, options(env))
+}
+
+/// What the engine must know of this program.
+fn options(env: Environment) -> EngineOptions {
+    EngineOptions {
         name: NAME.into(),
-        recorded: vec![crate::shared::device::BACKEND.into()],
+        recorded: vec![crate::shared::device::BACKEND.into(), crate::shared::device::ARITHMETIC.into()],
         program: env!("CARGO_PKG_VERSION").into(),
         rustc: env!("REPRO_RUSTC").into(),
         env,
         ..EngineOptions::default()
-    };
-    Engine::open(plan, options)
+    }
 }
 
 /// What a user of this program can do about an error of the engine, as the end of its sentence.
@@ -76,5 +113,5 @@ pub fn hint(error: &anyhow::Error) -> String {
 /// The checked pipeline of a folder.
 pub fn plan(folder: &Path, choose: &Choose) -> anyhow::Result<Plan> {
     let config = Config::load(folder.join(FILE))?;
-    Ok(config.plan(&choose.profile, &choose.sets, &crate::kinds::kinds())?)
+    Ok(config.plan(choose.profile(), &choose.sets, &crate::kinds::kinds())?)
 }

@@ -1,6 +1,6 @@
 //! How texts are written for the user: colours, durations, sizes, tables.
 //!
-//! Colour is used only on a terminal and never with `NO_COLOR`; nothing is said by colour alone.
+//! Colour is used only on a terminal and never with `NO_COLOR` or `TERM=dumb`; nothing is said by colour alone.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -41,7 +41,17 @@ impl Paint {
 }
 
 fn allowed() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && !dumb()
+}
+
+/// Whether the terminal knows no control sequences: neither colours nor a cursor that moves.
+pub fn dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// [`duration`] of a number of seconds that was read from a file, where a damaged one may say anything.
+pub fn seconds(s: f64) -> String {
+    Duration::try_from_secs_f64(s).map_or_else(|_| "unknown time".to_string(), duration)
 }
 
 /// `12 ms`, `3.4 s`, `5 min 06 s`, `2 h 03 min`.
@@ -120,6 +130,12 @@ mod tests {
             [ms(12), ms(999), ms(3_400), ms(306_000), ms(7_380_000)],
             ["12 ms", "999 ms", "3.4 s", "5 min 06 s", "2 h 03 min"]
         );
+    }
+
+    #[test]
+    fn seconds_of_a_damaged_record_are_unknown() {
+        assert_eq!([1.5, -1.0, f64::NAN, f64::INFINITY, 1e300].map(seconds)[..2], ["1.5 s", "unknown time"]);
+        assert!([f64::NAN, f64::INFINITY, 1e300].iter().all(|s| seconds(*s) == "unknown time"));
     }
 
     #[test]

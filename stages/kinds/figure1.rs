@@ -10,7 +10,6 @@ pub struct Figure1;
 impl Stage for Figure1 {
     const NAME: &'static str = "figure1";
     const ABOUT: &'static str = "figure 1: the partial trace of an example matrix";
-    const SCHEMA: u32 = 1;
     type Params = NoParams;
 
     fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {

@@ -8,8 +8,8 @@
 //! | `completion/` | completion of the kernels of Multiple Features: figures 6 and 7 |
 //!
 //! In each room `results` selects rows and holds the paper's numbers, and `figures` draws: the caption of a table is a matter
-//! of one file, and editing it redraws one experiment. A new kind is one file with an `impl Stage` and one line here; the
-//! build script finds the file by that `impl` and fingerprints all that it reaches.
+//! of one file, and editing it redraws one experiment. A new kind is one file with an `impl Stage` (or `Experiment`, or `Drawings`) and one line
+//! here; the build script finds the file by the name in that impl and fingerprints all that it reaches.
 
 mod bci;
 mod completion;
@@ -19,7 +19,11 @@ mod probe;
 mod regression;
 
 use crate::shared::pool::Pooled;
+use crate::shared::render::Drawn;
+use crate::shared::results::Gathered;
+use crate::shared::source::Wanted;
 use pipeline::{Registry, Stage};
+use std::marker::PhantomData;
 
 /// For each kind, the sources it reaches and their digests, as the build script found them.
 static FINGERPRINTS: &[(&str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/fingerprints.rs"));
@@ -42,6 +46,18 @@ where
     kinds.stage(Pooled(stage), code(S::NAME));
 }
 
+/// What a unit of that kind with these parameters needs from outside, if it is a kind that fetches.
+pub fn wanted(kind: &str, params: &pipeline::Value) -> Option<Wanted> {
+    match kind {
+        completion::fetch_digits::FetchDigits::NAME => Some(Wanted::Digits),
+        bci::fetch_recordings::FetchRecordings::NAME => {
+            let p: bci::fetch_recordings::Params = pipeline::from_value(params).ok()?;
+            Some(Wanted::Recording(p.subject, p.session))
+        }
+        _ => None,
+    }
+}
+
 /// All kinds.
 pub fn kinds() -> Registry {
     let mut kinds = Registry::new();
@@ -51,27 +67,30 @@ pub fn kinds() -> Registry {
     add(k, regression::simulate::Simulate);
     add(k, regression::train::Train);
     add(k, regression::baselines::Baselines);
-    add(k, regression::results::RegressionResults);
-    add(k, regression::figures::RegressionFigures);
+    add(k, Gathered(regression::results::Regression));
+    add(k, Drawn(PhantomData::<regression::figures::What>));
 
+    add(k, bci::fetch_recordings::FetchRecordings);
     add(k, bci::covariances::Covariances);
     add(k, bci::transport::Transport);
     add(k, bci::adapt::Adapt);
-    add(k, bci::results::BciResults);
+    add(k, bci::rivals::Rivals);
+    add(k, Gathered(bci::results::Bci));
+    add(k, Gathered(bci::rivals_results::Rivals));
     add(k, bci::figures::BciFigures);
 
     add(k, matrices::simulate_matrices::SimulateMatrices);
     add(k, matrices::complete_matrix::CompleteMatrix);
-    add(k, matrices::results::MatricesResults);
-    add(k, matrices::figures::MatricesFigures);
+    add(k, Gathered(matrices::results::Matrices));
+    add(k, Drawn(PhantomData::<matrices::figures::What>));
 
     add(k, completion::fetch_digits::FetchDigits);
     add(k, completion::kernels::Kernels);
     add(k, completion::mask::Mask);
     add(k, completion::complete_kernels::CompleteKernels);
     add(k, completion::classify::Classify);
-    add(k, completion::results::CompletionResults);
-    add(k, completion::figures::CompletionFigures);
+    add(k, Gathered(completion::results::Completion));
+    add(k, Drawn(PhantomData::<completion::figures::What>));
 
     // The probe measures the engine and computes nothing: no pool.
     k.stage(probe::Probe, code("probe"));

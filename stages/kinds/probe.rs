@@ -52,7 +52,6 @@ impl Default for Params {
 impl Stage for Probe {
     const NAME: &'static str = "probe";
     const ABOUT: &'static str = "the engine's self-test: bytes from parameters, on request slow or failing";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {

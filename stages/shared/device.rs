@@ -2,16 +2,27 @@
 //!
 //! Numbers of a GPU differ from a processor's in their last digits. So a unit that a GPU would train has the external
 //! `backend: cuda` (or `cuda, tf32`), and one that a processor trains has none: results of processors are shared by all
-//! machines, those of GPUs by machines that have one, and the two are never mixed.
+//! machines, those of GPUs by machines that have one, and the two are never mixed. Processors need no name in the key,
+//! because all of them compute the same bits (see `linalg::simd`).
 
-use anyhow::Result;
-use kraus::backend::{self, Choice, Fits, Job, Trainable};
-use kraus::{Flow, Progress};
+use anyhow::{Context as _, Result};
+use kraus::backend::{self, Choice, Fits, Job, Trainable, Trial};
+use kraus::{Fit, Flow, Problem, Progress};
 use pipeline::{Context, Environment};
 use std::collections::BTreeMap;
 
-/// Name of the value of the environment that says where to train: `auto`, `cpu`, `cuda`, with `-tf32` where TF32 will do.
+/// Name of the value of the environment that says where to train: `auto`, `cpu`, `cuda`, with `-tf32` where TF32 is allowed.
 pub const BACKEND: &str = "backend";
+
+/// Name of the value of the environment that says how this machine computes; it is recorded with each result, for the reader.
+pub const ARITHMETIC: &str = "arithmetic";
+
+/// How the processor computes: the class, the instruction set in use, and where fused multiply-add is done. Only the class
+/// decides bits, and all processors have the same one, so none of this enters a key.
+pub fn arithmetic() -> String {
+    let fma = if linalg::simd::has_fma() { "in hardware" } else { "in software (slow)" };
+    format!("{}, instructions {}, fused multiply-add {fma}", linalg::simd::CLASS, linalg::simd::level().name())
+}
 
 /// The backend that the user asked for, and whether TF32 is allowed.
 pub fn choice(env: &Environment) -> (Choice, bool) {
@@ -30,6 +41,21 @@ pub fn externals(env: &Environment) -> BTreeMap<String, String> {
     let name = if tf32 { "cuda, tf32" } else { "cuda" };
     let gpu = choice != Choice::Cpu && backend::probe().is_ok();
     gpu.then(|| ("backend".to_string(), name.to_string())).into_iter().collect()
+}
+
+/// Trains one model on the chosen backend and stops when the run is cancelled; `progress` is called after each epoch.
+pub fn train_one<T: Trainable>(
+    ctx: &Context,
+    problem: &Problem<'_, T>,
+    trial: Trial<T>,
+    progress: impl Fn(&Progress),
+) -> Result<Fit<T>> {
+    let mut watch = |_: usize, now: &Progress| {
+        progress(now);
+        if ctx.cancelled() { Flow::Cancel } else { Flow::Continue }
+    };
+    let fits = train(ctx, Job { problem, validation: None, trials: vec![trial], tf32: false }, &mut watch)?;
+    Ok(fits.into_iter().next().context("a backend returns one result per trial")??)
 }
 
 /// Trains a job on the chosen backend. A fall back to the processor is written to the unit's log.

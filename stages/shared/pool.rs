@@ -15,6 +15,7 @@ where
 {
     const NAME: &'static str = S::NAME;
     const SEED_NAME: &'static str = S::SEED_NAME;
+    const SEEDLESS: &'static [&'static str] = S::SEEDLESS;
     const ABOUT: &'static str = S::ABOUT;
     const SCHEMA: u32 = S::SCHEMA;
     type Params = S::Params;
@@ -28,7 +29,19 @@ where
     }
 
     fn run(&self, params: &S::Params, ctx: &Context) -> StageResult {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(ctx.threads()).build()?;
-        pool.install(|| self.0.run(params, ctx))
+        match rayon::ThreadPoolBuilder::new().num_threads(ctx.threads()).build() {
+            Ok(pool) => pool.install(|| self.0.run(params, ctx)),
+            Err(e) => {
+                ctx.log(&format!("no more threads can be started ({e}): this unit computes on one"));
+                one_thread();
+                self.0.run(params, ctx)
+            }
+        }
     }
+}
+
+/// Makes rayon work on the calling thread alone, for machines that refuse more threads. Results are the same bits.
+pub fn one_thread() {
+    // An error means that this thread is in such a pool already.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
 }

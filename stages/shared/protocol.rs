@@ -4,16 +4,18 @@
 //! scripts do. One map is a masked factorisation: rows without any observed entry stay at their start, whichever solver
 //! is used. There `exact` gives what Adam gives, at the cost of a factorisation.
 
-use crate::shared::checks::at_least_one;
-use crate::shared::solver::SolverChoice;
+use crate::shared::device;
+use crate::shared::params::{SolverChoice, at_least_one};
 use anyhow::Result;
-use kraus::completion::{Completion, CompletionParams, Partial, complete, complete_with};
+use kraus::backend::Trial;
+use kraus::completion::{Completion, CompletionParams, Partial, complete, complete_by};
 use kraus::{AdamParams, Gamma, LbfgsParams, Stopping};
 use ndarray::{Array2, s};
-use pipeline::ParamError;
+use pipeline::{Context, Environment, ParamError};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
 
 /// Epochs of the released scripts.
 pub const EPOCHS: usize = 50;
@@ -71,15 +73,15 @@ macro_rules! completion_params {
             rescale: bool,
             /// Adam or the exact solver.
             #[serde(default)]
-            solver: $crate::shared::solver::SolverChoice,
+            solver: $crate::shared::params::SolverChoice,
             /// Adam: epochs. Exact: iterations at most.
-            #[serde(default = "crate::shared::defaults::number::<{ crate::shared::protocol::EPOCHS }>")]
+            #[serde(default = "crate::shared::params::number::<{ crate::shared::protocol::EPOCHS }>")]
             epochs: usize,
             /// Adam: blocks in a batch.
-            #[serde(default = "crate::shared::defaults::number::<{ crate::shared::protocol::BATCH }>")]
+            #[serde(default = "crate::shared::params::number::<{ crate::shared::protocol::BATCH }>")]
             batch: usize,
             /// Adam: learning rate.
-            #[serde(default = "crate::shared::defaults::ratio::<1, 1000>")]
+            #[serde(default = "crate::shared::params::ratio::<1, 1000>")]
             learning_rate: f64,
         }
 
@@ -130,8 +132,13 @@ impl Protocol {
         dims.iter().map(usize::to_string).collect::<Vec<_>>().join("-")
     }
 
-    /// Completes; the observed entries of `partial` stay as they are.
-    pub fn complete(&self, partial: &Partial, seed: u64) -> Result<Completion> {
+    /// What the result depends on beside parameters and inputs: the backend, where Adam trains.
+    pub fn externals(&self, env: &Environment) -> BTreeMap<String, String> {
+        if self.solver == SolverChoice::Adam { device::externals(env) } else { BTreeMap::new() }
+    }
+
+    /// Completes; the observed entries of `partial` stay as they are. Adam trains on the backend of this run.
+    pub fn complete(&self, ctx: &Context, partial: &Partial, seed: u64) -> Result<Completion> {
         let model = self.model(seed);
         let stopping = Stopping::after(self.epochs);
         if self.solver == SolverChoice::Exact {
@@ -142,7 +149,9 @@ impl Protocol {
         }
         let adam =
             AdamParams { stopping, batch: self.batch, rate: self.rate, seed, ..AdamParams::default() }.check()?;
-        let mut done = complete_with::<f32>(&self.thinned(partial, seed)?, &model, &adam)?;
+        let mut done = complete_by::<f32, anyhow::Error>(&self.thinned(partial, seed)?, &model, |problem, start| {
+            device::train_one(ctx, problem, Trial { adam, start }, |_| ())
+        })?;
         done.matrix = partial.filled(done.prediction.view());
         Ok(done)
     }

@@ -5,8 +5,43 @@
 
 use crate::shared::files::write_json;
 use anyhow::Result;
-use pipeline::Context;
+use pipeline::{Context, Stage, StageResult};
 use report::{Card, Figure, Table};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+/// The figures and tables of one experiment, one variant each. [`Drawn`] makes a kind of it.
+pub trait Drawings: Serialize + DeserializeOwned + Copy + Send + Sync + 'static {
+    /// The name of the kind.
+    const NAME: &'static str;
+    /// One line that says what the kind does.
+    const ABOUT: &'static str;
+
+    /// Draws one of them and writes it with [`figure`] or [`table`].
+    fn draw(self, ctx: &Context) -> Result<()>;
+}
+
+/// The kind that draws them; its parameter `what` says which.
+pub struct Drawn<W>(pub PhantomData<W>);
+
+/// The parameters of [`Drawn`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params<W> {
+    /// What to draw.
+    what: W,
+}
+
+impl<W: Drawings> Stage for Drawn<W> {
+    const NAME: &'static str = W::NAME;
+    const ABOUT: &'static str = W::ABOUT;
+    type Params = Params<W>;
+
+    fn run(&self, p: &Params<W>, ctx: &Context) -> StageResult {
+        Ok(p.what.draw(ctx)?)
+    }
+}
 
 /// Writes a figure.
 pub fn figure(ctx: &Context, f: &Figure) -> Result<()> {

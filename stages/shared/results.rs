@@ -7,7 +7,7 @@
 use crate::shared::files::{input_with, write_json};
 use crate::shared::rows::gather;
 use anyhow::Result;
-use pipeline::Context;
+use pipeline::{Context, Stage, StageResult};
 use report::Source;
 use report::claims::{Metric, Metrics};
 use report::frames::{Summary, from_parquet, from_rows, to_csv, to_parquet};
@@ -46,18 +46,37 @@ impl Numbers {
 /// The artefact that a rendering stage reads.
 pub const RESULTS: &str = "results.parquet";
 
-/// Gathers the rows of all inputs, computes the experiment's numbers with `metrics`, and writes both.
-pub fn write_results(ctx: &Context, metrics: impl FnOnce(&DataFrame, &mut Numbers) -> Result<()>) -> Result<()> {
-    let results = from_rows(&gather(ctx)?)?;
-    let mut numbers = Numbers { source: Source::Generated, metrics: Metrics::new() };
-    metrics(&results, &mut numbers)?;
-    let path = |name: &str| ctx.output(name).map_err(|e| anyhow::anyhow!("{e}"));
-    fs_err::write(path(RESULTS)?, to_parquet(&results)?)?;
-    fs_err::write(path("results.csv")?, to_csv(&results)?)?;
-    write_json(&path("metrics.json")?, &numbers.metrics)
+/// The numbers of one experiment. [`Gathered`] makes a kind of it.
+pub trait Experiment: Send + Sync + 'static {
+    /// The name of the kind.
+    const NAME: &'static str;
+    /// One line that says what the kind does.
+    const ABOUT: &'static str;
+
+    /// Computes the numbers from the rows of all fits.
+    fn metrics(ctx: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()>;
 }
 
-/// The table that [`write_results`] wrote, as a rendering stage reads it.
+/// The kind that gathers the rows of all inputs and writes them with the experiment's numbers.
+pub struct Gathered<E>(pub E);
+
+impl<E: Experiment> Stage for Gathered<E> {
+    const NAME: &'static str = E::NAME;
+    const ABOUT: &'static str = E::ABOUT;
+    type Params = NoParams;
+
+    fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
+        let results = from_rows(&gather(ctx)?)?;
+        let mut numbers = Numbers { source: Source::Generated, metrics: Metrics::new() };
+        E::metrics(ctx, &results, &mut numbers)?;
+        fs_err::write(ctx.output(RESULTS)?, to_parquet(&results)?)?;
+        fs_err::write(ctx.output("results.csv")?, to_csv(&results)?)?;
+        write_json(&ctx.output("metrics.json")?, &numbers.metrics)?;
+        Ok(())
+    }
+}
+
+/// The table that [`Gathered`] wrote, as a rendering stage reads it.
 pub fn read_results(ctx: &Context) -> Result<DataFrame> {
     Ok(from_parquet(&fs_err::read(input_with(ctx, RESULTS)?.path(RESULTS)?)?)?)
 }

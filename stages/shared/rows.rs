@@ -20,6 +20,18 @@ pub fn row(value: &impl serde::Serialize) -> Result<Row> {
     }
 }
 
+/// The columns that say which task of simulated regression a row is about, and the rank of its model.
+#[derive(serde::Serialize)]
+pub struct Task<'a> {
+    pub map: &'a str,
+    pub true_rank: usize,
+    pub noise: f64,
+    pub dataset: u64,
+    /// Training samples.
+    pub l: usize,
+    pub rank: usize,
+}
+
 /// Writes the unit's rows.
 pub fn write_rows(ctx: &Context, rows: &[Row]) -> Result<()> {
     let path = ctx.output(ROWS).map_err(|e| anyhow::anyhow!("{e}"))?;

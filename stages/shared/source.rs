@@ -1,23 +1,32 @@
 //! Where a stage's data may come from: the program's options turned into those of `datasets`, and what of them enters the key.
+//!
+//! Data enter the pipeline through the kinds `fetch-digits` and `fetch-recordings` alone. Their key holds the *content* of the data that are on
+//! this machine, so that a touched file or another folder with the same files changes nothing, and a stand-in is replaced as soon as real data
+//! are there. The network is asked before a run judges what is fresh ([`Wanted::fetch`]), never by a unit.
 
 use crate::shared::files::write_json;
-use anyhow::{Result, anyhow};
-use datasets::fetch::{Options, Progress, Provenance};
+use anyhow::{Context as _, Result, anyhow};
+use datasets::bci::{self, Session};
+use datasets::fetch::{Options, Provenance, Sources};
+use datasets::mfeat;
 use pipeline::{Context, Environment};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Artefact that says which data were used (`datasets::fetch::Provenance`).
 pub const SOURCE: &str = "source.json";
+/// Artefact that refers to a recording by content (of the same type): the report lists the data of the stage that reads it, not these.
+pub const REFERENCE: &str = "recording.json";
 
-/// Downloads are shared by all projects of a user: $REPRO_CACHE, else the XDG cache folder, else a folder of the project.
+/// Downloads are shared by all projects of a user: $REPRO_CACHE, else the XDG cache folder, else one in the home folder (which the
+/// system knows also when $HOME is not set), else a temporary folder. Never the current folder.
 pub fn cache_dir() -> PathBuf {
     let under =
         |var: &str, rest: &str| std::env::var_os(var).filter(|v| !v.is_empty()).map(|v| PathBuf::from(v).join(rest));
     under("REPRO_CACHE", "")
         .or_else(|| under("XDG_CACHE_HOME", "repro"))
-        .or_else(|| under("HOME", ".cache/repro"))
-        .unwrap_or_else(|| PathBuf::from(".repro/downloads"))
+        .or_else(|| std::env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".cache/repro")))
+        .unwrap_or_else(|| std::env::temp_dir().join("repro-downloads"))
 }
 
 /// Names of the values of the environment that data stages read: a folder, and three flags.
@@ -26,98 +35,90 @@ pub const OFFLINE: &str = "offline";
 pub const REQUIRE_REAL: &str = "require-real";
 pub const ACCEPT_CHANGED: &str = "accept-changed";
 
+/// The environment variable that names another list of addresses (a mirror, say) in the format of `data/sources.yaml`.
+const SOURCES: &str = "REPRO_SOURCES";
+
 /// The options of the program as options of `datasets`.
-pub fn options(env: &Environment) -> Options {
-    let mut options = Options::new(cache_dir());
+pub fn options(env: &Environment) -> Result<Options> {
+    let mut options = Options::new("");
+    options.cache_dir = Some(cache_dir());
     options.data_dir = env.get(DATA_DIR).map(PathBuf::from);
     options.offline = env.flag(OFFLINE);
     options.require_real = env.flag(REQUIRE_REAL);
+    // Who insists on real data wants the network asked, even if it failed a minute ago.
+    options.ask_again = options.require_real;
     options.accept_changed = env.flag(ACCEPT_CHANGED);
-    options
+    if let Some(path) = std::env::var_os(SOURCES).filter(|v| !v.is_empty()) {
+        let path = PathBuf::from(path);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("{SOURCES}={}", path.display()))?;
+        options.sources = Sources::parse(&text).with_context(|| format!("{SOURCES}={}", path.display()))?;
+    }
+    Ok(options)
 }
 
-/// [`options`] of a running unit; downloads show as its progress.
-pub fn options_of(ctx: &Context) -> Options {
-    let mut options = options(ctx.env());
-    let report = ctx.reporter();
-    options.progress = Some(std::sync::Arc::new(move |p: &Progress<'_>| {
-        let fraction = p.total.map_or(0.0, |total| p.done as f64 / total.max(1) as f64);
-        report(
-            fraction,
-            &format!("{} {} KiB{}", p.file, p.done / 1024, p.note.map(|n| format!(", {n}")).unwrap_or_default()),
-        );
-    }));
-    options
-}
-
-/// Writes which data were used. How they were found (sources that failed before, a first or a later download) goes to the
-/// log and not into the artefact: the same data must give the same bytes on every machine.
-pub fn record(ctx: &Context, provenance: &Provenance) -> Result<()> {
-    ctx.log(&format!("{}; {}", provenance.caption(), provenance.trust));
+/// Writes which data were used as `artefact`. How they were found (the folder, sources that failed before, a first or a later download) goes to
+/// the log and not into the artefact: the same data must give the same bytes on every machine.
+pub fn record(ctx: &Context, artefact: &str, provenance: &Provenance) -> Result<()> {
+    ctx.log(&format!("{}; found at {}; {}", provenance.caption(), provenance.place, provenance.trust));
     for (source, why) in &provenance.tried {
         ctx.log(&format!("tried before: {source}: {why}"));
     }
-    let path = ctx.output(SOURCE).map_err(|e| anyhow!("{e}"))?;
+    let path = ctx.output(artefact).map_err(|e| anyhow!("{e}"))?;
     write_json(&path, &Provenance { trust: String::new(), tried: Vec::new(), ..provenance.clone() })
 }
 
-/// What a data stage depends on outside the pipeline: the files in the user's folder and in the download cache (their names, sizes
-/// and times), and whether stand-ins are allowed. No file is read, so this is cheap.
-pub fn externals(env: &Environment, relevant: impl Fn(&str) -> bool) -> Result<BTreeMap<String, String>> {
-    // Any archive in the user's folder may hold the files; downloads have known names.
-    let given = |name: &str| relevant(name) || name.to_lowercase().ends_with(".zip");
-    // Locks, pieces and records of the download cache are not data: a failed download must not change the key.
-    let downloaded =
-        |name: &str| relevant(name) && ![".lock", ".part", ".part-tag", ".blake3"].iter().any(|e| name.ends_with(e));
-    let mut found = BTreeMap::new();
-    found.insert("data folder".into(), env.get(DATA_DIR).map_or(Ok("none".into()), |d| listing(Path::new(d), &given))?);
-    found.insert("download cache".into(), listing(&cache_dir(), &downloaded)?);
-    found.insert("stand-ins".into(), if env.flag(REQUIRE_REAL) { "refused" } else { "allowed" }.into());
-    Ok(found)
+/// Data that a unit of a fetching kind needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    /// Multiple Features.
+    Digits,
+    /// One session of one subject of BCI Competition IV 2a. Both sessions of a subject are real, or none: a map from a real day to a
+    /// simulated one means nothing.
+    Recording(u8, Session),
 }
 
-/// A digest of names, sizes and times of the files below a folder (or of one file) whose names are relevant.
-fn listing(at: &Path, relevant: &dyn Fn(&str) -> bool) -> Result<String> {
-    let mut lines = Vec::new();
-    if at.is_dir() {
-        below(at, Path::new(""), 0, relevant, &mut lines)?;
-    } else if at.exists() {
-        lines.push(line(at, Path::new(""))?);
-    }
-    if lines.is_empty() {
-        return Ok("none".into());
-    }
-    lines.sort();
-    Ok(blake3::hash(lines.join("\n").as_bytes()).to_hex()[..16].to_string())
-}
-
-/// How deep folders are searched: as deep as `datasets::archive::Files` looks for data.
-const DEEPEST: usize = 4;
-
-/// `name` is the path from the top folder. The place of the top folder does not enter the digest.
-fn below(
-    folder: &Path,
-    name: &Path,
-    depth: usize,
-    relevant: &dyn Fn(&str) -> bool,
-    lines: &mut Vec<String>,
-) -> Result<()> {
-    for entry in fs_err::read_dir(folder)? {
-        let entry = entry?;
-        let (path, base) = (entry.path(), entry.file_name());
-        if path.is_dir() {
-            if depth < DEEPEST {
-                below(&path, &name.join(&base), depth + 1, relevant, lines)?;
+impl Wanted {
+    /// The content of the real data on this machine, or `None` if a stand-in is to be used.
+    pub fn content(self, options: &Options) -> Result<Option<String>> {
+        let Wanted::Recording(subject, session) = self else { return Ok(mfeat::content(options)?) };
+        let contents = [bci::content(options, subject, Session::T)?, bci::content(options, subject, Session::E)?];
+        match (contents, &options.data_dir) {
+            ([Some(t), Some(e)], _) => Ok(Some(if session == Session::T { t } else { e })),
+            ([None, None], _) | (_, None) => Ok(None),
+            ([t, _], Some(dir)) => {
+                let (there, gone) = if t.is_some() { ("T", "E") } else { ("E", "T") };
+                Err(anyhow!(
+                    "{} has session {there} of subject {subject} and not session {gone}; give the files of both or of none",
+                    dir.display()
+                ))
             }
-        } else if relevant(&base.to_string_lossy()) {
-            lines.push(line(&path, &name.join(&base))?);
         }
     }
-    Ok(())
-}
 
-fn line(path: &Path, name: &Path) -> Result<String> {
-    let meta = fs_err::metadata(path)?;
-    let modified = meta.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    Ok(format!("{} {} {}", name.display(), meta.len(), modified.as_nanos()))
+    /// What enters the key: the content, or that a stand-in is used, or that none may be.
+    pub fn externals(self, env: &Environment) -> Result<BTreeMap<String, String>> {
+        let options = options(env)?;
+        let state = match self.content(&options)? {
+            Some(content) => content,
+            None if options.require_real => "none, and stand-ins are refused".into(),
+            None => "none: a stand-in".into(),
+        };
+        Ok(BTreeMap::from([("data".to_string(), state)]))
+    }
+
+    /// Brings the data to this machine; returns whether something was downloaded.
+    pub fn fetch(self, options: &Options) -> datasets::Result<bool> {
+        match self {
+            Wanted::Digits => mfeat::download(options),
+            Wanted::Recording(subject, session) => bci::download(options, subject, session),
+        }
+    }
+
+    /// Its name in messages.
+    pub fn name(self) -> String {
+        match self {
+            Wanted::Digits => "Multiple Features".into(),
+            Wanted::Recording(subject, session) => format!("BCI Competition IV 2a, A{subject:02}{session}"),
+        }
+    }
 }

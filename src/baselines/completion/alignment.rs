@@ -9,7 +9,7 @@
 //! U cos(a) + D sin(a), both parts of A are trigonometric polynomials whose coefficients cost one product, so the line
 //! search is exact and costs nothing more; the alignment can only rise.
 
-use linalg::{gemm, matmul};
+use linalg::{gemm, math, matmul};
 use ndarray::{Array2, ArrayView2, Axis, Zip};
 
 /// P = Phi U with K' P and P^T P.
@@ -102,7 +102,7 @@ struct CircleLine {
 
 impl CircleLine {
     fn at(&self, angle: f64) -> f64 {
-        let (s, c) = angle.sin_cos();
+        let (s, c) = (math::sin(angle), math::cos(angle));
         let top = self.top[0] * c * c + self.top[1] * c * s + self.top[2] * s * s;
         let b = &self.bottom;
         let squares = b[0] * c.powi(4) + b[1] * c.powi(3) * s + b[2] * c * c * s * s + b[3] * c * s.powi(3);
@@ -171,7 +171,8 @@ impl Alignment {
             let unit = &direction / length;
             let there = self.point(matmul(self.features.view(), unit.view()));
             let (line, crossed) = here.line(&there);
-            let (s, c) = line.best().sin_cos();
+            let angle = line.best();
+            let (s, c) = (math::sin(angle), math::cos(angle));
             let moved = &*u * c + &unit * s;
             let next_point = here.between(&there, &crossed, (s, c));
             let (next, next_gradient) = self.gradient_at(&next_point);

@@ -194,6 +194,10 @@ impl Regressor for Hopls {
         "HOPLS"
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        self.check()
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         check_pair(x, y)?;
         self.check()?;

@@ -54,11 +54,16 @@ impl Regressor for Multivariate {
         if self.lambda == 0.0 { "multivariate regression" } else { "ridge regression" }
     }
 
-    fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
-        check_pair(x, y)?;
+    fn check_parameters(&self) -> Result<()> {
         if !(self.lambda >= 0.0 && self.lambda.is_finite()) {
             return Err(Error::parameter("lambda", format!("must be finite and at least 0, got {}", self.lambda)));
         }
+        Ok(())
+    }
+
+    fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
+        check_pair(x, y)?;
+        self.check_parameters()?;
         let (input, output) = (Layout::of(x), Layout::of(y));
         let (z, t) = (input.encode(x), output.encode(y));
         let coef = match self.lambda {

@@ -58,6 +58,10 @@ impl Regressor for ReducedRank {
         "reduced-rank regression"
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        if self.rank == 0 { Err(Error::parameter("rank", "must be at least 1")) } else { Ok(()) }
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         RankPath::fit(x, y)?.rank(self.rank)
     }

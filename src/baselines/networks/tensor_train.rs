@@ -73,6 +73,11 @@ impl Regressor for TensorTrain {
         "tensor-train NN"
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        self.training.check()?;
+        self.format().map(drop)
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         check_pair(x, y)?;
         let format = self.format()?;
@@ -150,7 +155,7 @@ impl Format for TtFormat {
     fn deviation(&self, weight: f64) -> f64 {
         // An entry of W is a sum of r_1 ... r_(d-1) products of d independent parameters.
         let paths: f64 = self.cores.iter().map(|c| c.3 as f64).product();
-        (weight * weight / paths).powf(0.5 / self.cores.len() as f64)
+        linalg::math::pow(weight * weight / paths, 0.5 / self.cores.len() as f64)
     }
 
     fn dense(&self, theta: &[f64], scratch: &Scratch) -> Array2<f64> {

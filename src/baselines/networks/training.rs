@@ -10,12 +10,14 @@ use super::symmetric_input::SymmetricInput;
 use super::whole_sample;
 use crate::regressor::{mean_square, split};
 use crate::{Error, Fitted, Layout, Report, Result};
-use linalg::kernels::{AdamStep, adam_step};
+use estimator::Convergence;
 use linalg::matmul;
+use linalg::random::StandardNormal;
+use linalg::small::{AdamStep, adam_step};
 use ndarray::{Array1, Array2, ArrayView3, s};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::Distribution;
 
 /// The epoch whose weights the fitted model keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,7 +85,7 @@ impl Default for Training {
 }
 
 impl Training {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         for (name, value) in [("epochs", self.epochs), ("batch", self.batch)] {
             if value == 0 {
                 return Err(Error::parameter(name, "must be at least 1"));
@@ -194,7 +196,7 @@ fn fit(
     let mut report = Report { parameters: n, iterations: how.epochs, ..Report::default() };
     for epoch in 0..how.epochs {
         let progress = epoch as f64 / (how.epochs.max(2) - 1) as f64;
-        let rate = how.learning_rate * how.decay.powf(progress);
+        let rate = how.learning_rate * linalg::math::pow(how.decay, progress);
         order.shuffle(&mut rng);
         let mut total = 0.0;
         for batch in order.chunks(how.batch) {
@@ -219,6 +221,12 @@ fn fit(
             }
         }
     }
+    let change = match report.history[..] {
+        [.., before, last] => (before - last).abs() / before.abs().max(f64::MIN_POSITIVE),
+        _ => f64::INFINITY,
+    };
+    // The number of epochs ends it, so it is stopped, however little the loss still changes.
+    report.convergence = Some(Convergence::judge("relative change of the loss", change, -1.0, how.epochs));
     if !best.1.is_empty() {
         theta = best.1;
     }

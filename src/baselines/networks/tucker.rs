@@ -38,6 +38,11 @@ impl Regressor for Tucker {
         "Tucker NN"
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        self.training.check()?;
+        self.format([usize::MAX; 4]).map(drop)
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         check_pair(x, y)?;
         let format = self.format([x.dim().1, x.dim().2, y.dim().1, y.dim().2])?;
@@ -144,7 +149,7 @@ impl Format for TuckerFormat {
 
     fn deviation(&self, weight: f64) -> f64 {
         // An entry of W is a sum of R1 R2 R3 R4 products of five independent parameters.
-        (weight * weight / self.core_len() as f64).powf(0.1)
+        linalg::math::pow(weight * weight / self.core_len() as f64, 0.1)
     }
 
     fn dense(&self, theta: &[f64], _room: &Scratch) -> Array2<f64> {

@@ -71,6 +71,7 @@ pub(crate) fn fit(
         parameters: format.len(),
         iterations: first.iterations + found.iterations,
         history,
+        convergence: Some(found.convergence(&exact)),
         ..Report::default()
     };
     Ok((found.x, report))

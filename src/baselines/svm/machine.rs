@@ -1,7 +1,7 @@
 //! One machine per class against the rest, on a precomputed kernel.
 
 use super::psd_kernel::pivoted_cholesky;
-use super::smo::Dual;
+use super::smo::{Dual, Solution};
 use crate::{Error, Result};
 use linalg::matmul;
 use linfa::DatasetBase;
@@ -9,11 +9,15 @@ use linfa::traits::Fit;
 use linfa_svm::Svm;
 use ndarray::{Array1, Array2, ArrayView2};
 
-fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize]) -> Result<()> {
+fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -> Result<()> {
     let n = labels.len();
     if n == 0 || kernel.dim() != (n, n) {
         let expected = format!("({n}, {n}), n >= 1, as there are {n} labels");
         return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+    }
+    if let Some((sample, label)) = labels.iter().enumerate().find(|(_, label)| **label >= classes) {
+        let why = format!("sample {sample} has class {label}, but classes count from 0 to {} here", classes.max(1) - 1);
+        return Err(Error::parameter("labels", why));
     }
     Ok(())
 }
@@ -23,12 +27,13 @@ fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize]) -> Result<()> {
 pub struct OneVsRest {
     alpha: Array2<f64>,
     rho: Array1<f64>,
+    unconverged: usize,
 }
 
 impl OneVsRest {
     /// Trains on a PSD kernel (n, n) of the training samples with classes 0 .. `classes`.
     pub fn fit(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize, c: f64, tolerance: f64) -> Result<Self> {
-        check_kernel(kernel, labels)?;
+        check_kernel(kernel, labels, classes)?;
         if !(c > 0.0 && c.is_finite() && tolerance > 0.0) {
             return Err(Error::parameter("c", format!("and the tolerance must be positive, got {c} and {tolerance}")));
         }
@@ -45,9 +50,19 @@ impl OneVsRest {
         c: f64,
         tolerance: f64,
     ) -> Result<Self> {
-        check_kernel(kernel, labels)?;
-        let l = pivoted_cholesky(kernel);
-        let mut machine = OneVsRest { alpha: Array2::zeros((labels.len(), classes)), rho: Array1::ones(classes) };
+        check_kernel(kernel, labels, classes)?;
+        Self::fit_factor(pivoted_cholesky(kernel).view(), labels, classes, c, tolerance)
+    }
+
+    /// As [`OneVsRest::fit_linfa`], on the factor (n, rank) of a kernel, which all machines of a split share.
+    pub(super) fn fit_factor(
+        l: ArrayView2<'_, f64>,
+        labels: &[usize],
+        classes: usize,
+        c: f64,
+        tolerance: f64,
+    ) -> Result<Self> {
+        let mut machine = OneVsRest::constant(labels.len(), classes);
         for class in 0..classes {
             let targets: Array1<bool> = labels.iter().map(|&label| label == class).collect();
             // A class with no sample here, or no other, has nothing to separate: its decision is constant.
@@ -57,7 +72,7 @@ impl OneVsRest {
                 continue;
             }
             let params = Svm::<f64, bool>::params().linear_kernel().pos_neg_weights(c, c).eps(tolerance);
-            let fitted = params.fit(&DatasetBase::new(l.view(), targets.view()))?;
+            let fitted = params.fit(&DatasetBase::new(l, targets.view()))?;
             machine.alpha.column_mut(class).assign(&Array1::from_vec(fitted.alpha));
             machine.rho[class] = fitted.rho;
         }
@@ -72,23 +87,35 @@ impl OneVsRest {
         c: &[f64],
         tolerance: f64,
     ) -> Vec<Self> {
-        let empty = OneVsRest { alpha: Array2::zeros((labels.len(), classes)), rho: Array1::ones(classes) };
+        let empty = OneVsRest::constant(labels.len(), classes);
         let mut machines = vec![empty; c.len()];
         let entries: Vec<f64> = kernel.iter().copied().collect();
         for class in 0..classes {
             let targets: Vec<bool> = labels.iter().map(|&label| label == class).collect();
             let mut dual = Dual::new(&entries, &targets);
             for (machine, &c) in machines.iter_mut().zip(c) {
-                let (alpha, rho) = match targets.iter().filter(|&&t| t).count() {
+                let solved = match targets.iter().filter(|&&t| t).count() {
                     0 => continue,
-                    all if all == labels.len() => (Array1::zeros(all), -1.0),
+                    all if all == labels.len() => Solution { signed: Array1::zeros(all), rho: -1.0, converged: true },
                     _ => dual.solve(c, tolerance),
                 };
-                machine.alpha.column_mut(class).assign(&alpha);
-                machine.rho[class] = rho;
+                machine.alpha.column_mut(class).assign(&solved.signed);
+                machine.rho[class] = solved.rho;
+                machine.unconverged += usize::from(!solved.converged);
             }
         }
         machines
+    }
+
+    /// A machine that decides against every class.
+    fn constant(samples: usize, classes: usize) -> Self {
+        OneVsRest { alpha: Array2::zeros((samples, classes)), rho: Array1::ones(classes), unconverged: 0 }
+    }
+
+    /// Number of classes whose solver used up its steps before it met the tolerance. linfa-svm does not tell: zero for
+    /// [`OneVsRest::fit_linfa`].
+    pub fn unconverged(&self) -> usize {
+        self.unconverged
     }
 
     /// Decision values (tests, classes) from the kernel between test and training samples (tests, n).

@@ -5,12 +5,14 @@
 //!
 //! Two solvers of that one problem, with the same choice of pairs and the same stopping rule:
 //!
-//! * [`OneVsRest::fit`] works on the kernel itself (`smo`). It is what the protocol runs, a dozen machines a split to choose C and
-//!   one to test.
-//! * [`OneVsRest::fit_linfa`] is linfa-svm's. linfa-svm takes features, not kernel matrices, so the kernel is factored, K = L L^T
-//!   by pivoted Cholesky, and a linear machine is trained on the rows of L; each machine multiplies L L^T out again, entry by
-//!   entry, which costs ten times the optimisation. It is the reference: tests hold the two together to 1e-6 in every decision
-//!   value, and both to scikit-learn's.
+//! * [`OneVsRest::fit_linfa`] is linfa-svm's, and its accuracy is what the protocol reports. linfa-svm takes features, not kernel
+//!   matrices, so the kernel is factored once per split, K = L L^T by pivoted Cholesky, and the machines of all classes are linear
+//!   ones on the rows of L.
+//! * [`OneVsRest::fit`] works on the kernel itself (`smo`) and follows a path of C from one solution to the next. The protocol chooses
+//!   C by it: a dozen machines per class and split, for which linfa-svm would multiply L L^T out each time, at ten times the cost of
+//!   the optimisation. Tests hold the two together to 1e-6 in every decision value, and both to scikit-learn's.
+//!
+//! linfa's `ConfusionMatrix` counts in f32, so the accuracies here, shares of whole numbers in f64, are counted by hand.
 //!
 //! A completed kernel can be indefinite; it is projected on the PSD cone first and the report counts what was cut.
 //! Splits run in parallel.
@@ -30,5 +32,5 @@ mod smo;
 mod stratified;
 
 pub use machine::OneVsRest;
-pub use protocol::{Protocol, SvmReport};
+pub use protocol::{Protocol, Reported, SvmReport};
 pub use psd_kernel::PsdKernel;

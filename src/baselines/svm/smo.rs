@@ -11,6 +11,14 @@ use ndarray::Array1;
 /// Pair steps at most; a thousand are typical for a hundred samples.
 const STEPS: usize = 1_000_000;
 
+/// One solved dual problem: f(x) = sum_t signed_t K(x_t, x) - rho with signed_t = a_t y_t.
+pub(crate) struct Solution {
+    pub signed: Array1<f64>,
+    pub rho: f64,
+    /// Whether the KKT violation fell below the tolerance before the steps were used up.
+    pub converged: bool,
+}
+
 /// The state of one dual problem.
 pub(crate) struct Dual<'a> {
     kernel: &'a [f64],
@@ -24,6 +32,8 @@ pub(crate) struct Dual<'a> {
     /// The same for falling.
     falls: Vec<f64>,
     bound: f64,
+    /// Pair steps allowed for one value of C.
+    pub steps: usize,
 }
 
 impl<'a> Dual<'a> {
@@ -34,7 +44,7 @@ impl<'a> Dual<'a> {
         let slope = y.iter().map(|y| -y).collect();
         let diagonal = (0..n).map(|t| kernel[t * n + t]).collect();
         let zeros = || vec![0.0; n];
-        Dual { kernel, diagonal, alpha: zeros(), y, slope, grows: zeros(), falls: zeros(), bound: 0.0 }
+        Dual { kernel, diagonal, alpha: zeros(), y, slope, grows: zeros(), falls: zeros(), bound: 0.0, steps: STEPS }
     }
 
     /// Whether a_t y_t may grow, and whether it may fall.
@@ -74,17 +84,20 @@ impl<'a> Dual<'a> {
         (gain > 0.0).then(|| (i, j, (up + self.slope[j]) / curve(j)))
     }
 
-    /// Solves for this C, from where the last one ended (from zero when C has fallen): a_t y_t, and the threshold rho of
-    /// f(x) = sum_t a_t y_t K(x_t, x) - rho.
-    pub(crate) fn solve(&mut self, c: f64, tolerance: f64) -> (Array1<f64>, f64) {
+    /// Solves for this C, from where the last one ended (from zero when C has fallen).
+    pub(crate) fn solve(&mut self, c: f64, tolerance: f64) -> Solution {
         if c < self.bound {
             self.alpha.fill(0.0);
             self.slope.iter_mut().zip(&self.y).for_each(|(s, y)| *s = -y);
         }
         self.bound = c;
         (0..self.y.len()).for_each(|t| self.mark(t));
-        for _ in 0..STEPS {
-            let Some((i, j, step)) = self.pair(tolerance) else { break };
+        let mut converged = false;
+        for _ in 0..self.steps {
+            let Some((i, j, step)) = self.pair(tolerance) else {
+                converged = true;
+                break;
+            };
             let margin = |t: usize, grows: bool| if grows { c - self.alpha[t] } else { self.alpha[t] };
             let (up, down) = (margin(i, self.y[i] > 0.0), margin(j, self.y[j] < 0.0));
             let step = step.min(up).min(down);
@@ -104,7 +117,7 @@ impl<'a> Dual<'a> {
             }
         }
         let signed = self.alpha.iter().zip(&self.y).map(|(a, y)| a * y).collect();
-        (signed, self.threshold())
+        Solution { signed, rho: self.threshold(), converged }
     }
 
     /// The mean slope of the free samples; without any, the middle of what the bounds allow.
@@ -142,7 +155,8 @@ mod tests {
         let mut dual = Dual::new(k.as_slice().unwrap(), &positive);
         for c in [0.1, 1.0, 10.0, 100.0, 3.0] {
             let tolerance = 1e-6;
-            let (signed, rho) = dual.solve(c, tolerance);
+            let Solution { signed, rho, converged } = dual.solve(c, tolerance);
+            assert!(converged, "C = {c}");
             assert!(signed.sum().abs() < 1e-9 * c, "C = {c}: y^T a = {}", signed.sum());
             let f = k.dot(&signed) - rho;
             for (t, own) in positive.iter().enumerate() {
@@ -153,5 +167,18 @@ mod tests {
                 assert!(a == 0.0 || margin < tolerance, "C = {c}, sample {t}: beyond the margin by {margin:e}");
             }
         }
+    }
+
+    /// Too few steps are reported, not hidden.
+    #[test]
+    fn a_machine_that_ran_out_of_steps_says_so() {
+        let n = 30;
+        let k = Array2::from_shape_fn((n, n), |(i, j)| (-((i as f64 - j as f64) / 5.0).powi(2)).exp());
+        let positive: Vec<bool> = (0..n).map(|i| i % 3 == 0).collect();
+        let mut dual = Dual::new(k.as_slice().unwrap(), &positive);
+        dual.steps = 2;
+        assert!(!dual.solve(10.0, 1e-6).converged);
+        dual.steps = STEPS;
+        assert!(dual.solve(10.0, 1e-6).converged);
     }
 }

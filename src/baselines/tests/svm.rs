@@ -3,7 +3,7 @@
 mod common;
 
 use baselines::Error;
-use baselines::svm::{OneVsRest, Protocol, PsdKernel};
+use baselines::svm::{OneVsRest, Protocol, PsdKernel, Reported};
 use common::*;
 use ndarray::{Array2, s};
 
@@ -103,6 +103,20 @@ fn protocol_on_clusters() {
     assert!(chance.mean < 0.25, "{}", chance.mean);
 }
 
+/// The reported machine is linfa's unless ours is asked for, and both decide alike.
+#[test]
+fn the_reported_accuracy_is_linfas_and_ours_is_the_same() {
+    let (k, labels) = waves();
+    let protocol = Protocol { splits: 6, fixed_c: Some(100.0), ..Protocol::default() };
+    assert_eq!(protocol.reported, Reported::Linfa);
+    let linfa = protocol.evaluate(k.view(), &labels).unwrap();
+    let ours = Protocol { reported: Reported::Smo, ..protocol.clone() }.evaluate(k.view(), &labels).unwrap();
+    assert_eq!((&linfa.accuracies, &linfa.chosen), (&ours.accuracies, &ours.chosen));
+    assert_eq!(linfa.fixed_mean, ours.fixed_mean);
+    let fixed = Protocol { c: vec![100.0], fixed_c: None, ..protocol }.evaluate(k.view(), &labels).unwrap();
+    assert_eq!((linfa.fixed_mean, fixed.fixed_mean), (Some(fixed.mean), None));
+}
+
 #[test]
 fn indefinite_kernels_are_projected_and_counted() {
     let (k, labels) = waves();
@@ -137,4 +151,14 @@ fn bad_input_is_refused() {
     assert!(matches!(none.evaluate(k.view(), &labels), Err(Error::Parameter { name: "c", .. })));
     k[[3, 4]] = f64::NAN;
     assert!(matches!(p.evaluate(k.view(), &labels), Err(Error::NotFinite { sample: 3, .. })));
+}
+
+/// A label beyond `classes` had no machine, and its samples were silently of no class.
+#[test]
+fn labels_beyond_the_classes_are_refused_by_name() {
+    let k = ndarray::Array2::<f64>::eye(4);
+    for fit in [OneVsRest::fit, OneVsRest::fit_linfa] {
+        let error = fit(k.view(), &[0, 1, 5, 1], 3, 1.0, 1e-3).unwrap_err().to_string();
+        assert_eq!(error, "parameter `labels`: sample 2 has class 5, but classes count from 0 to 2 here");
+    }
 }

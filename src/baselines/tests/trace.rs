@@ -97,3 +97,15 @@ fn limits_and_scales_of_lambda() {
         assert!(gap.iter().all(|d| d.abs() < 1e-4), "entry ({i}, {j})");
     }
 }
+
+/// ADMM that runs out of iterations says that it did not converge.
+#[test]
+fn running_out_of_iterations_is_visible() {
+    let x = ndarray::Array3::from_shape_fn((30, 4, 4), |(s, i, j)| ((1 + s * 16 + i * 4 + j) as f64 * 1.3).sin());
+    let y = ndarray::Array3::from_shape_fn((30, 2, 2), |(s, i, j)| ((1 + s * 4 + i * 2 + j) as f64 * 0.7).sin());
+    let mut method = TraceRegression::with(Penalty::Nuclear(Lambda::Ratio(0.05)));
+    assert_eq!(method.fit(x.view(), y.view()).unwrap().report.converged, Some(true));
+    method.max_iterations = 2;
+    let report = method.fit(x.view(), y.view()).unwrap().report;
+    assert_eq!((report.converged, report.kkt.unwrap() > method.tolerance), (Some(false), true));
+}

@@ -72,7 +72,7 @@ impl TraceMetric {
         if self.kappa == 0.0 {
             return;
         }
-        let share = ((1.0 + self.kappa).powf(power) - 1.0) / self.diagonal.len() as f64;
+        let share = (linalg::math::pow(1.0 + self.kappa, power) - 1.0) / self.diagonal.len() as f64;
         for mut row in rows.rows_mut() {
             let more = share * self.diagonal.iter().map(|&k| row[k]).sum::<f64>();
             self.diagonal.iter().for_each(|&k| row[k] += more);
@@ -140,8 +140,8 @@ impl RegressionMoments {
     /// A first rho: the geometric mean of the eigenvalues, in the metric, that are not rounding.
     fn first_rho(&self) -> f64 {
         let top = self.values.iter().fold(0.0f64, |m, &w| m.max(w));
-        let logs: Vec<f64> = self.values.iter().filter(|&&w| w > 1e-8 * top).map(|w| w.ln()).collect();
-        if logs.is_empty() { 1.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
+        let logs: Vec<f64> = self.values.iter().filter(|&&w| w > 1e-8 * top).map(|w| linalg::math::ln(*w)).collect();
+        if logs.is_empty() { 1.0 } else { linalg::math::exp(logs.iter().sum::<f64>() / logs.len() as f64) }
     }
 
     /// Whether the eigenvalues lie so close together that the first rho suits them all.

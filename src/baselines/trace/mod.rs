@@ -17,6 +17,7 @@ use self::admm::{RegressionMoments, Solved, StopRule};
 use self::spectral::Spectral;
 use crate::regressor::{check_pair, split};
 use crate::{Error, Fitted, Layout, Regressor, Report, Result};
+use estimator::Convergence;
 use linalg::matmul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayView3, s};
 
@@ -137,6 +138,10 @@ impl Regressor for TraceRegression {
         }
     }
 
+    fn check_parameters(&self) -> Result<()> {
+        self.check().map(drop)
+    }
+
     fn fit(&self, x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<Fitted> {
         check_pair(x, y)?;
         let stop = self.check()?;
@@ -165,8 +170,8 @@ impl Regressor for TraceRegression {
                     Lambda::Ratio(v) => moments.mu_max()? * *v,
                     Lambda::Validated { ratios, holdout } => {
                         let chosen = validate(input, z.view(), t.view(), ratios, *holdout, stop)?;
-                        let log = chosen.mapv(|r| r.max(f64::MIN_POSITIVE).ln()).mean().unwrap_or(0.0);
-                        report.chosen.push(("lambda ratio (geometric mean)", log.exp()));
+                        let log = chosen.mapv(|r| linalg::math::ln(r.max(f64::MIN_POSITIVE))).mean().unwrap_or(0.0);
+                        report.chosen.push(("lambda ratio (geometric mean)", linalg::math::exp(log)));
                         moments.mu_max()? * &chosen
                     }
                 };
@@ -176,6 +181,7 @@ impl Regressor for TraceRegression {
             }
         };
         (report.iterations, report.kkt) = (solved.iterations, Some(solved.kkt));
+        report.convergence = Some(Convergence::judge("KKT residual", solved.kkt, stop.tolerance, solved.iterations));
         Ok(Fitted::linear(input, output, b.reversed_axes(), report))
     }
 }

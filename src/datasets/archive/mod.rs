@@ -62,8 +62,11 @@ impl Files {
         let mut files = Files::empty(&path.display().to_string(), limits);
         if path.is_dir() {
             files.add_folder(path, "", 0)?;
-        } else {
+        } else if path.is_file() {
             files.add_disk_zip(path, "")?;
+        } else {
+            let what = if path.exists() { "neither a folder nor a file" } else { "no such folder or zip file" };
+            return Err(Error::dataset(path.display().to_string(), what));
         }
         Ok(files)
     }
@@ -141,6 +144,8 @@ impl Files {
                 if depth < 4 {
                     self.add_folder(&path, &format!("{name}/"), depth + 1)?;
                 }
+            } else if !path.is_file() {
+                // A pipe or a device: reading it could wait for ever.
             } else if base.to_ascii_lowercase().ends_with(".zip") {
                 self.add_disk_zip(&path, &format!("{name}/"))?;
             } else if self.entries.len() < self.limits.members {

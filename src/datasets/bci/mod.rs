@@ -6,8 +6,8 @@
 //!
 //! 1. `--data-dir`, a folder or zip with `A01T.gdf` and label files `A01T.mat` (or the two official zips as they are), or BNCI `A01T.mat`, or bundles
 //!    of covariances `A01T.npz` (arrays `covariances` (n, c, c) and `labels` (n)),
-//! 2. the download cache, 3. BNCI Horizon, 4. the competition's archive,
-//! 5. the [simulation](crate::simulate), which goes through the same GDF reader.
+//! 2. the download cache, into which [`download`] brings the file of BNCI Horizon or the archive of the competition,
+//! 3. the [simulation](crate::simulate), which goes through the same GDF reader.
 
 mod bnci;
 mod bundle;
@@ -18,7 +18,7 @@ mod load;
 pub use bnci::read_bnci;
 pub use bundle::read_bundle;
 pub use from_gdf::{read_gdf, read_labels};
-pub use load::{load, simulated};
+pub use load::{content, download, find, load, open, simulated};
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ use crate::{Error, Result};
 pub const EEG_CHANNELS: usize = 22;
 
 /// The two days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Session {
     /// Day one, "training".
     T,

@@ -1,9 +1,10 @@
-//! The download cache: one file per source, its checksum beside it, a lock against two downloads at once.
+//! The download cache: one file per source, its checksums beside it, a lock against two downloads at once.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::{Options, Progress, Remote, checksum_file, download};
+use super::sums::{Sums, sums};
+use super::{Options, Progress, Remote, download};
 use crate::{Error, Result};
 
 /// A file in the cache.
@@ -15,43 +16,48 @@ pub struct Fetched {
     pub checksum: String,
     /// What the checksum was compared with.
     pub trust: String,
+    /// Whether it is the very file that the list of sources names by its SHA-256.
+    pub listed: bool,
 }
 
 /// The file if it is in the cache and unharmed, `None` if it is not there.
 pub fn cached(options: &Options, remote: &Remote) -> Result<Option<Fetched>> {
-    let path = options.cache_dir.join(&remote.file);
+    let Some(dir) = &options.cache_dir else { return Ok(None) };
+    let path = dir.join(&remote.file);
     if !path.is_file() {
         return Ok(None);
     }
-    let found = checksum_file(&path)?;
-    // What was recorded when the file came in wins: it may be a change that the user accepted.
-    let recorded = recorded(&path);
-    if let Some(expected) = recorded.as_ref().or(remote.checksum.as_ref()).filter(|e| **e != found) {
-        let expected = expected.clone();
-        return Err(Error::Checksum { file: path.display().to_string(), expected, found });
-    }
-    let known = match &remote.checksum {
-        Some(listed) => *listed == found,
-        None => recorded.is_some(),
+    let found = sums(&path)?;
+    let damaged = |expected: &str, found: &str| Error::Damaged {
+        file: path.display().to_string(),
+        expected: expected.into(),
+        found: found.into(),
     };
-    if recorded.is_none() {
-        write_record(options, &path, &found)?;
+    // What was recorded when the file came in wins: it may be a change that the user accepted.
+    match (recorded(&path), &remote.sha256) {
+        (Some(record), _) if record != found.blake3 => return Err(damaged(&record, &found.blake3)),
+        (None, Some(listed)) if *listed != found.sha256 => return Err(damaged(listed, &found.sha256)),
+        (Some(_), _) => {}
+        (None, _) => write_record(dir, &path, &found.blake3)?,
     }
-    Ok(Some(Fetched { path, trust: trust(remote, known), checksum: found }))
+    let (trust, listed) = (trust(remote, &found, true), remote.sha256.as_ref() == Some(&found.sha256));
+    Ok(Some(Fetched { path, trust, listed, checksum: found.blake3 }))
 }
 
-/// The file from the cache, else from its address.
+/// The file from the cache, else from the first of its addresses that gives it.
 ///
 /// `validate` reads the downloaded file as the data set would; what it refuses never enters the cache.
 pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Result<()>) -> Result<Fetched> {
     if let Ok(Some(found)) = cached(options, remote) {
         return Ok(found);
     }
-    let fail = |what: String| Error::Download { url: remote.address.clone(), what };
+    let fail = |what: String| Error::Download { url: remote.address().to_string(), what };
     if options.offline {
         return Err(fail("not tried, the network is not to be used (--offline)".into()));
     }
-    let dir = &options.cache_dir;
+    let Some(dir) = &options.cache_dir else {
+        return Err(fail("not tried, there is no folder to keep downloads in: set REPRO_CACHE or HOME".into()));
+    };
     std::fs::create_dir_all(dir).map_err(|e| Error::io(dir, e))?;
     let lock_path = dir.join(format!("{}.lock", remote.file));
     let lock = File::create(&lock_path).map_err(|e| Error::io(&lock_path, e))?;
@@ -66,46 +72,81 @@ pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Resul
         }
     }
     let part = dir.join(format!("{}.part", remote.file));
-    download::download(options, remote, &part)?;
-    let result = accept(options, remote, &part, validate);
+    let mut failed = Vec::new();
+    for address in &remote.addresses {
+        match from_address(options, remote, address, dir, &part, validate) {
+            Ok(fetched) => return Ok(fetched),
+            Err(e) => failed.push(e),
+        }
+    }
+    // One address speaks for itself; of several, each is named.
+    if failed.len() > 1 {
+        let all: Vec<String> = failed.iter().map(|e| e.reason_for(remote.address())).collect();
+        return Err(fail(all.join("; ")));
+    }
+    Err(failed.pop().unwrap_or_else(|| fail("no address is listed".into())))
+}
+
+fn from_address(
+    options: &Options,
+    remote: &Remote,
+    address: &str,
+    dir: &Path,
+    part: &Path,
+    validate: &dyn Fn(&Path) -> Result<()>,
+) -> Result<Fetched> {
+    download::download(options, remote, address, part)?;
+    let result = accept(options, remote, address, dir, part, validate);
     if result.is_err() {
         // What was refused must not be resumed from.
-        download::forget(&part);
+        download::forget(part);
     }
     result
 }
 
 /// Checks a complete download and moves it to its place in one step.
-fn accept(options: &Options, remote: &Remote, part: &Path, validate: &dyn Fn(&Path) -> Result<()>) -> Result<Fetched> {
-    let path = options.cache_dir.join(&remote.file);
-    let found = checksum_file(part)?;
-    let expected = remote.checksum.clone().or_else(|| recorded(&path));
-    if let Some(expected) = expected.as_ref().filter(|e| **e != found && !options.accept_changed) {
-        return Err(Error::Checksum { file: remote.address.clone(), expected: expected.clone(), found });
+fn accept(
+    options: &Options,
+    remote: &Remote,
+    address: &str,
+    dir: &Path,
+    part: &Path,
+    validate: &dyn Fn(&Path) -> Result<()>,
+) -> Result<Fetched> {
+    let path = dir.join(&remote.file);
+    let found = sums(part)?;
+    let expected = match &remote.sha256 {
+        Some(listed) => Some((listed.clone(), &found.sha256)),
+        None => recorded(&path).map(|record| (record, &found.blake3)),
+    };
+    let same = expected.as_ref().is_some_and(|(expected, found)| expected == *found);
+    if let Some((expected, found)) = expected.filter(|_| !same && !options.accept_changed) {
+        return Err(Error::Checksum { file: address.to_string(), expected, found: found.clone() });
     }
     validate(part)?;
     File::open(part).and_then(|f| f.sync_all()).map_err(|e| Error::io(part, e))?;
     // The record first: a crash between the two leaves an old file that no longer fits and is fetched again.
-    write_record(options, &path, &found)?;
+    write_record(dir, &path, &found.blake3)?;
     std::fs::rename(part, &path).map_err(|e| Error::io(&path, e))?;
     download::forget(part);
-    Ok(Fetched { path, trust: trust(remote, expected.as_ref() == Some(&found)), checksum: found })
+    let listed = remote.sha256.as_ref() == Some(&found.sha256);
+    Ok(Fetched { path, trust: trust(remote, &found, same), listed, checksum: found.blake3 })
 }
 
-fn write_record(options: &Options, path: &Path, checksum: &str) -> Result<()> {
+fn write_record(dir: &Path, path: &Path, checksum: &str) -> Result<()> {
     let record = record_path(path);
-    let temporary = tempfile::NamedTempFile::new_in(&options.cache_dir).map_err(|e| Error::io(&record, e))?;
+    let temporary = tempfile::NamedTempFile::new_in(dir).map_err(|e| Error::io(&record, e))?;
     std::fs::write(temporary.path(), format!("{checksum}\n")).map_err(|e| Error::io(&record, e))?;
     temporary.persist(&record).map_err(|e| Error::io(&record, e.error))?;
     Ok(())
 }
 
-fn trust(remote: &Remote, known: bool) -> String {
-    match (&remote.checksum, known) {
-        (Some(_), true) => "checksum as listed in data/sources.yaml".into(),
-        (Some(_), false) => "changed upstream, accepted by --accept-changed".into(),
-        (None, true) => "checksum as recorded at the first download".into(),
-        (None, false) => "first download: no checksum is listed, this one was recorded".into(),
+fn trust(remote: &Remote, found: &Sums, known: bool) -> String {
+    match &remote.sha256 {
+        Some(listed) if *listed == found.sha256 => "checksum as listed in data/sources.yaml".into(),
+        Some(_) => "changed upstream, accepted by --accept-changed".into(),
+        None if known => "checksum as recorded at the first download".into(),
+        None => "first download: no checksum is listed, this one was recorded".into(),
     }
 }
 

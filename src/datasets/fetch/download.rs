@@ -1,16 +1,17 @@
 //! One file over HTTP into a `.part` file: resume, retries, limits. What is downloaded is not yet trusted.
+//!
+//! The client is reqwest's blocking one, the only HTTP client of the program. It honours `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, and trusts the
+//! certificates of the system and, where there are none, those of Mozilla that come with the program.
 
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 
-use ureq::http::{Response, header};
-use ureq::{Agent, Body};
+use reqwest::blocking::{Client, Response};
+use reqwest::header::{self, HeaderName};
 
-use super::{Options, Progress, Remote};
+use super::{Options, Progress, Remote, reach};
 use crate::{Error, Result};
 
 /// Timeouts and retries.
@@ -33,9 +34,6 @@ impl Default for HttpParams {
     }
 }
 
-/// Hosts that could not be reached in this process: each is tried once, so that a missing network costs seconds, once.
-static UNREACHABLE: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
-
 enum Failure {
     /// No way to the host: no retry, and not asked again.
     Unreachable(String),
@@ -45,35 +43,29 @@ enum Failure {
     Final(String),
 }
 
-/// Downloads `remote` into `part`, resuming what is there.
-pub(super) fn download(options: &Options, remote: &Remote, part: &Path) -> Result<()> {
-    let fail = |what: String| Error::Download { url: remote.address.clone(), what };
-    let host = host(&remote.address);
-    if let Some(why) = with_unreachable(|m| m.get(&host).cloned()) {
+/// Downloads `remote` from one of its addresses into `part`, resuming what is there.
+pub(super) fn download(options: &Options, remote: &Remote, address: &str, part: &Path) -> Result<()> {
+    let fail = |what: String| Error::Download { url: address.to_string(), what };
+    let host = host(address);
+    if let Some(why) = reach::given_up(options, &host) {
         return Err(fail(why));
     }
     let http = &options.http;
-    let agent: Agent = Agent::config_builder()
-        .timeout_resolve(Some(http.connect))
-        .timeout_connect(Some(http.connect))
-        .timeout_recv_response(Some(http.silence))
-        .timeout_per_read(Some(http.silence))
-        .http_status_as_error(false)
-        .max_redirects(5)
-        .user_agent("repro (research data download)")
-        .build()
-        .into();
+    let client = client(http).map_err(|e| fail(format!("no HTTP client ({})", cause(&e))))?;
     let mut wait = http.back_off;
     let mut attempt = 0;
     loop {
-        let failure = match one_attempt(&agent, options, remote, part) {
-            Ok(()) => return Ok(()),
+        let failure = match one_attempt(&client, options, remote, address, part) {
+            Ok(()) => {
+                reach::answered(options, &host);
+                return Ok(());
+            }
             Err(f) => f,
         };
         match failure {
             Failure::Unreachable(why) => {
                 let why = format!("{host} cannot be reached ({why})");
-                with_unreachable(|m| m.insert(host.clone(), why.clone()));
+                reach::give_up(options, &host, &why);
                 return Err(fail(why));
             }
             Failure::Final(why) => {
@@ -96,15 +88,36 @@ pub(super) fn forget(part: &Path) {
     let _ = std::fs::remove_file(tag_path(part));
 }
 
-fn one_attempt(agent: &Agent, options: &Options, remote: &Remote, part: &Path) -> std::result::Result<(), Failure> {
+/// A client for one download. In the blocking client the timeout holds for the answer and for each read of the body, not for the whole.
+fn client(http: &HttpParams) -> reqwest::Result<Client> {
+    // It fails only where a provider is installed already, and then that one serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let certificates = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    let certificates = certificates.filter_map(|der| reqwest::Certificate::from_der(der).ok());
+    Client::builder()
+        .connect_timeout(http.connect)
+        .timeout(http.silence)
+        .redirect(reqwest::redirect::Policy::limited(5))
+        .user_agent("repro (research data download)")
+        .tls_certs_merge(certificates)
+        .build()
+}
+
+fn one_attempt(
+    client: &Client,
+    options: &Options,
+    remote: &Remote,
+    address: &str,
+    part: &Path,
+) -> std::result::Result<(), Failure> {
     let have = part.metadata().map(|m| m.len()).unwrap_or(0);
     // Resume only what the server can confirm to be the same file.
     let tag = std::fs::read_to_string(tag_path(part)).ok().filter(|_| have > 0);
-    let mut request = agent.get(&remote.address).header(header::ACCEPT_ENCODING, "identity");
+    let mut request = client.get(address).header(header::ACCEPT_ENCODING, "identity");
     if let Some(tag) = &tag {
         request = request.header(header::RANGE, format!("bytes={have}-")).header(header::IF_RANGE, tag.as_str());
     }
-    let mut response = request.call().map_err(classify)?;
+    let mut response = request.send().map_err(|e| classify(&e))?;
     let status = response.status().as_u16();
     let resumed = status == 206 && tag.is_some() && content_range_start(&response) == Some(have);
     match status {
@@ -137,9 +150,8 @@ fn one_attempt(agent: &Agent, options: &Options, remote: &Remote, part: &Path) -
     };
     let mut done = start;
     let mut buffer = vec![0u8; 64 << 10];
-    let mut body = response.body_mut().as_reader();
     loop {
-        let n = body.read(&mut buffer).map_err(|e| Failure::Passing(format!("cut off at byte {done} ({e})")))?;
+        let n = response.read(&mut buffer).map_err(|e| Failure::Passing(format!("cut off at byte {done} ({e})")))?;
         if n == 0 {
             break;
         }
@@ -161,31 +173,27 @@ fn one_attempt(agent: &Agent, options: &Options, remote: &Remote, part: &Path) -
     }
 }
 
-fn classify(e: ureq::Error) -> Failure {
-    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, Interrupted, TimedOut, UnexpectedEof};
-    match e {
-        ureq::Error::HostNotFound => Failure::Unreachable("its name is not known here".into()),
-        ureq::Error::ConnectionFailed => Failure::Unreachable("no connection".into()),
-        ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
-            Failure::Unreachable("no connection in time".into())
-        }
-        // What cuts a connection that was there may pass. All else (refused, no route, a name that cannot be looked up: the
-        // standard library has no kind for that one) means that there was none.
-        ureq::Error::Io(e) => match e.kind() {
-            BrokenPipe | ConnectionAborted | ConnectionReset | Interrupted | TimedOut | UnexpectedEof => {
-                Failure::Passing(e.to_string())
-            }
-            _ => Failure::Unreachable(e.to_string()),
-        },
-        ureq::Error::Timeout(t) => Failure::Passing(format!("silence ({t})")),
-        ureq::Error::Protocol(e) => Failure::Passing(e.to_string()),
-        other => Failure::Final(other.to_string()),
+/// No connection means that the host is not asked again; what happens on a connection that was there may pass.
+fn classify(e: &reqwest::Error) -> Failure {
+    if e.is_connect() {
+        let why = if e.is_timeout() { "no connection in time".into() } else { cause(e) };
+        Failure::Unreachable(why)
+    } else if e.is_timeout() {
+        Failure::Passing("silence".into())
+    } else if e.is_builder() || e.is_redirect() {
+        Failure::Final(cause(e))
+    } else {
+        Failure::Passing(cause(e))
     }
 }
 
-fn with_unreachable<T>(f: impl FnOnce(&mut HashMap<String, String>) -> T) -> T {
-    let mut guard = UNREACHABLE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    f(guard.get_or_insert_with(HashMap::new))
+/// The innermost reason: the outer ones repeat the address.
+fn cause(e: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = e;
+    while let Some(next) = inner.source() {
+        inner = next;
+    }
+    inner.to_string()
 }
 
 /// Host and port of an address.
@@ -194,11 +202,11 @@ fn host(address: &str) -> String {
     rest.split(['/', '?', '#']).next().unwrap_or(rest).to_string()
 }
 
-fn text_header(response: &Response<Body>, name: header::HeaderName) -> Option<String> {
+fn text_header(response: &Response, name: HeaderName) -> Option<String> {
     response.headers().get(name)?.to_str().ok().map(str::to_string)
 }
 
-fn content_range_start(response: &Response<Body>) -> Option<u64> {
+fn content_range_start(response: &Response) -> Option<u64> {
     text_header(response, header::CONTENT_RANGE)?.strip_prefix("bytes ")?.split('-').next()?.parse().ok()
 }
 
@@ -207,7 +215,7 @@ fn tag_path(part: &Path) -> PathBuf {
 }
 
 /// Keeps the validator that makes a later resume safe: a strong ETag, else the date of the file.
-fn save_tag(part: &Path, response: &Response<Body>) {
+fn save_tag(part: &Path, response: &Response) {
     let etag = text_header(response, header::ETAG).filter(|t| !t.starts_with("W/"));
     match etag.or_else(|| text_header(response, header::LAST_MODIFIED)) {
         Some(tag) => drop(std::fs::write(tag_path(part), tag)),

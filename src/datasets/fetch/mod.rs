@@ -1,32 +1,30 @@
 //! Where files come from: the list of sources, the download cache, the network.
 //!
 //! [`get`] returns a remote file as a path in the cache. A file enters the cache only whole and only after its checks: size
-//! limit, checksum, and the reader of the data set it belongs to. Where `data/sources.yaml` knows no checksum, the first one seen is
+//! limit, SHA-256, and the reader of the data set it belongs to. Where `data/sources.yaml` knows no checksum, the first one seen is
 //! recorded beside the file and holds from then on (trust on first use).
+//!
+//! | file | what |
+//! |---|---|
+//! | `options.rs` | what the user allows, and the record of what was used |
+//! | `sources.rs`, `yaml.rs` | the list of remote files |
+//! | `cache.rs`, `sums.rs` | files on this machine and their checksums |
+//! | `download.rs`, `reach.rs` | the network, and which hosts did not answer lately |
+//! | `contents.rs` | what a place holds, by content, without reading it at every run |
 
 mod cache;
+mod contents;
 mod download;
 mod options;
+mod reach;
 mod sources;
+mod sums;
+mod yaml;
 
 pub use cache::{Fetched, cached, get};
+pub(crate) use contents::Listing;
 pub use download::HttpParams;
 pub use options::{Kind, Options, Progress, Provenance};
 pub use sources::{Remote, Sources};
-
-use std::path::Path;
-
-use crate::{Error, Result};
-
-/// BLAKE3 of some bytes, in hexadecimal.
-pub fn checksum(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
-}
-
-/// BLAKE3 of a file, in hexadecimal, read in pieces.
-pub fn checksum_file(path: &Path) -> Result<String> {
-    let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file).map_err(|e| Error::io(path, e))?;
-    Ok(hasher.finalize().to_hex().to_string())
-}
+pub(crate) use sums::by_content;
+pub use sums::{checksum, sha256};

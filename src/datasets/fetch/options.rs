@@ -26,12 +26,14 @@ pub struct Progress<'a> {
 pub struct Options {
     /// A folder or zip with the user's copy of the data (`--data-dir`).
     pub data_dir: Option<PathBuf>,
-    /// Where downloads are kept.
-    pub cache_dir: PathBuf,
+    /// Where downloads are kept; without it nothing is downloaded.
+    pub cache_dir: Option<PathBuf>,
     /// Never use the network.
     pub offline: bool,
     /// Refuse embedded and simulated data.
     pub require_real: bool,
+    /// Ask hosts again that could not be reached a few minutes ago.
+    pub ask_again: bool,
     /// Accept a file whose checksum is not the recorded one, and record the new one.
     pub accept_changed: bool,
     /// Called while downloading.
@@ -47,14 +49,25 @@ impl Options {
     pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
         Options {
             data_dir: None,
-            cache_dir: cache_dir.into(),
+            cache_dir: Some(cache_dir.into()),
             offline: false,
             require_real: false,
+            ask_again: false,
             accept_changed: false,
             progress: None,
             sources: Sources::embedded(),
             http: HttpParams::default(),
         }
+    }
+
+    /// Why a file that is not on this machine was not fetched before it was looked for.
+    pub(crate) fn why_not_fetched(&self) -> String {
+        match (self.offline, &self.cache_dir) {
+            (true, _) => "not tried, the network is not to be used (--offline)",
+            (_, None) => "not tried, there is no folder to keep downloads in: set REPRO_CACHE or HOME",
+            _ => "nothing was fetched from there",
+        }
+        .into()
     }
 
     /// Refuses a stand-in when real data are required.
@@ -86,10 +99,13 @@ pub struct Provenance {
     pub dataset: String,
     /// Real, embedded or simulated.
     pub kind: Kind,
-    /// The folder, address or generator.
+    /// The address that publishes these very files, their checksum where none does, or the generator: it follows from the content.
     pub source: String,
     /// BLAKE3 of what was read.
     pub checksum: String,
+    /// Where the files lie on this machine. Not written into artefacts: the same data must give the same bytes everywhere.
+    #[serde(skip)]
+    pub place: String,
     /// What the checksum was compared with.
     pub trust: String,
     /// Licence and credit.

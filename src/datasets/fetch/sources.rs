@@ -1,7 +1,10 @@
-//! `data/sources.yaml`: address, size, checksum, licence and attribution of every remote file.
+//! `data/sources.yaml`: addresses, checksum, size limit, licence and attribution of every remote file.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::yaml;
 use crate::{Error, Result};
 
 /// One remote file.
@@ -9,12 +12,12 @@ use crate::{Error, Result};
 pub struct Remote {
     /// Name used in the program, for example `mfeat` or `bnci-A01T`.
     pub id: String,
-    /// Where it is.
-    pub address: String,
+    /// Where it is: asked one after the other. At least one.
+    pub addresses: Vec<String>,
     /// Its name in the cache.
     pub file: String,
-    /// BLAKE3 in hexadecimal; `None` where upstream's is not known to us.
-    pub checksum: Option<String>,
+    /// SHA-256 in hexadecimal; `None` where no published one is known to us.
+    pub sha256: Option<String>,
     /// A download beyond this is refused.
     pub max_bytes: u64,
     /// Licence of the data.
@@ -23,29 +26,31 @@ pub struct Remote {
     pub attribution: String,
 }
 
+impl Remote {
+    /// The official address, which messages name.
+    pub fn address(&self) -> &str {
+        self.addresses.first().map_or("", String::as_str) // `Sources::parse` refuses an entry without one
+    }
+}
+
 /// All remote files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sources {
     files: Vec<Remote>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    files: Vec<Entry>,
-}
-
+/// An entry as it is written; every scalar of the file is text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
+    line: u64,
     id: String,
-    address: String,
+    addresses: Vec<String>,
     file: String,
     #[serde(default)]
-    names: Vec<String>,
-    size: String,
-    checksum: String,
-    max_bytes: u64,
+    names: BTreeMap<String, serde_json::Value>,
+    sha256: Option<String>,
+    max_bytes: String,
     licence: String,
     attribution: String,
 }
@@ -58,31 +63,17 @@ impl Sources {
     }
 
     /// Reads a list in the format of `data/sources.yaml`.
-    pub fn parse(yaml: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> Result<Self> {
         let bad = |what: String| Error::dataset("sources.yaml", what);
-        let written: Written = serde_saphyr::from_str(yaml).map_err(|e| bad(e.to_string()))?;
+        let mut written = yaml::read(text).map_err(bad)?;
+        let Some(serde_json::Value::Array(entries)) = written.get_mut("files").map(serde_json::Value::take) else {
+            return Err(bad("there is no list `files`".into()));
+        };
         let mut files = Vec::new();
-        for e in &written.files {
-            if e.size != "unknown" && e.size.parse::<u64>().is_err() {
-                return Err(bad(format!("`{}`: size is a number of bytes or `unknown`", e.id)));
-            }
-            let known = e.checksum != "unknown";
-            if known && !(e.checksum.len() == 64 && e.checksum.bytes().all(|b| b.is_ascii_hexdigit())) {
-                return Err(bad(format!("`{}`: checksum is 64 hexadecimal digits (BLAKE3) or `unknown`", e.id)));
-            }
-            let plain = [String::new()];
-            for name in if e.names.is_empty() { &plain[..] } else { &e.names } {
-                let fill = |text: &str| text.replace("{name}", name);
-                files.push(Remote {
-                    id: fill(&e.id),
-                    address: fill(&e.address),
-                    file: fill(&e.file),
-                    checksum: known.then(|| e.checksum.clone()),
-                    max_bytes: e.size.parse().unwrap_or(e.max_bytes),
-                    licence: e.licence.clone(),
-                    attribution: e.attribution.clone(),
-                });
-            }
+        for value in entries {
+            let line = value.get("line").cloned().unwrap_or_default();
+            let entry: Entry = serde_json::from_value(value).map_err(|e| bad(format!("line {line}: {e}")))?;
+            entry.expand(&mut files).map_err(|what| bad(format!("line {}, `{}`: {what}", entry.line, entry.id)))?;
         }
         Ok(Sources { files })
     }
@@ -101,6 +92,41 @@ impl Sources {
     }
 }
 
+impl Entry {
+    /// Adds the file, or one file for each name.
+    fn expand(&self, files: &mut Vec<Remote>) -> std::result::Result<(), String> {
+        let max_bytes = self.max_bytes.parse().map_err(|_| "max_bytes is a number of bytes".to_string())?;
+        if self.addresses.is_empty() {
+            return Err("addresses needs at least one".into());
+        }
+        let names: Vec<(&str, Option<&str>)> = match self.names.is_empty() {
+            true => vec![("", self.sha256.as_deref())],
+            // `line` is the reader's own key.
+            false => self.names.iter().filter(|n| n.0 != "line").map(|(n, sum)| (n.as_str(), sum.as_str())).collect(),
+        };
+        for (name, sum) in names {
+            let fill = |text: &String| text.replace("{name}", name);
+            let sha256 = match sum {
+                Some("unknown") => None,
+                Some(sum) if sum.len() == 64 && sum.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                    Some(sum.to_ascii_lowercase())
+                }
+                _ => return Err("sha256 is 64 hexadecimal digits or `unknown`".into()),
+            };
+            files.push(Remote {
+                id: fill(&self.id),
+                addresses: self.addresses.iter().map(fill).collect(),
+                file: fill(&self.file),
+                sha256,
+                max_bytes,
+                licence: self.licence.clone(),
+                attribution: self.attribution.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,12 +135,27 @@ mod tests {
     fn the_embedded_list_is_complete() {
         let sources = Sources::embedded();
         assert_eq!(sources.iter().count(), 3 + 18);
-        assert!(sources.get("bnci-A09E").unwrap().address.ends_with("001-2014/A09E.mat"));
+        let last = sources.get("bnci-A09E").unwrap();
+        assert_eq!(last.addresses.len(), 2);
+        assert!(last.addresses.iter().all(|a| a.ends_with("001-2014/A09E.mat")));
+        assert!(last.sha256.as_ref().unwrap().starts_with("5d79649a"));
         for f in sources.iter() {
-            assert!(f.address.starts_with("https://") && !f.licence.is_empty() && !f.attribution.is_empty());
-            assert!(!f.file.contains(['/', '\\']));
+            assert!(f.addresses.iter().all(|a| a.starts_with("https://")), "{f:?}");
+            assert!(!f.licence.is_empty() && !f.attribution.is_empty() && !f.file.contains(['/', '\\']));
+            assert_eq!(f.sha256.is_none(), f.id == "mfeat", "{}", f.id);
         }
         assert!(sources.get("nothing").is_err());
-        assert!(Sources::parse("files: [{id: a}]").is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let said = |text: &str| Sources::parse(text).unwrap_err().to_string();
+        assert!(said("files: [{id: a}]").contains("line 1: missing field"));
+        let entry =
+            "files:\n  - {id: a, addresses: [b], file: c, sha256: 12, max_bytes: 1, licence: d, attribution: e}\n";
+        assert!(said(entry).contains("line 2, `a`: sha256 is 64"), "{}", said(entry));
+        assert!(said("files:\n  - id: a\n    id: b\n").contains("line 3: `id` stands here twice"));
+        assert!(said("files: [a\n").contains("not valid YAML"), "{}", said("files: [a\n"));
+        assert!(said("other: 1").contains("no list `files`"));
     }
 }

@@ -16,12 +16,14 @@ mod events;
 mod header;
 mod read;
 mod sample;
+mod trials;
 mod write;
 
 pub use events::Event;
 pub use header::{Channel, Header};
 pub use read::{GdfReader, Overflow};
 pub use sample::SampleType;
+pub use trials::{MarkedTrial, MarkedTrials, TrialCodes};
 pub use write::{GdfWriter, UNIT_MICROVOLT};
 
 use crate::Error;

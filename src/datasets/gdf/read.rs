@@ -1,5 +1,6 @@
 //! The streaming reader.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 
 use ndarray::Array2;
@@ -38,7 +39,7 @@ pub struct GdfReader<R> {
     file: String,
     inner: R,
     header: Header,
-    events: Vec<Event>,
+    table: events::Table,
     overflow: Overflow,
 }
 
@@ -54,8 +55,8 @@ impl<R: Read + Seek> GdfReader<R> {
         let header = Header::read(file, &mut inner, length)?;
         let at = header.events_at();
         inner.seek(SeekFrom::Start(at)).map_err(io)?;
-        let events = events::read(file, &mut inner, header.version, at, length - at)?;
-        Ok(GdfReader { file: file.to_string(), inner, header, events, overflow: Overflow::Nan })
+        let table = events::read(file, &mut inner, header.version, at, length - at)?;
+        Ok(GdfReader { file: file.to_string(), inner, header, table, overflow: Overflow::Nan })
     }
 
     /// Chooses what values at the digital limits mean; [`Overflow::Nan`] unless told otherwise.
@@ -71,7 +72,24 @@ impl<R: Read + Seek> GdfReader<R> {
 
     /// The event table.
     pub fn events(&self) -> &[Event] {
-        &self.events
+        &self.table.events
+    }
+
+    /// How often each code occurs in the event table, by code.
+    pub fn event_counts(&self) -> BTreeMap<u16, usize> {
+        let mut counts = BTreeMap::new();
+        self.table.events.iter().for_each(|e| *counts.entry(e.code).or_default() += 1);
+        counts
+    }
+
+    /// The sample of channel `c` at which something at `position` of the event table happens: the table may count at another rate than
+    /// the channel.
+    pub fn sample_of(&self, position: u64, c: usize) -> usize {
+        let rate = self.header.rate(c);
+        match self.table.rate {
+            Some(events) if events != rate => (position as f64 * rate / events).round() as usize,
+            _ => position as usize,
+        }
     }
 
     /// Streams the records: `sink(channel, samples)` is called for each wanted channel and each record in order,
@@ -131,8 +149,9 @@ impl<R: Read + Seek> GdfReader<R> {
         }
         let per = |c: usize| self.header.channels[c].samples_per_record;
         if let Some(&c) = channels.iter().find(|c| per(**c) != per(first)) {
-            let what = format!("channels {} and {} have different rates; read them one by one", first + 1, c + 1);
-            return Err(bad(&self.file, 256, what));
+            let name = |c: usize| format!("`{}` ({} Hz)", self.header.channels[c].label, self.header.rate(c));
+            let what = format!("channels {} and {} have different rates; take those of one rate", name(first), name(c));
+            return Err(Error::dataset(self.file.clone(), what));
         }
         let total = self.header.samples(first) as usize;
         let mut slot = vec![Vec::new(); n];

@@ -7,7 +7,7 @@
 //!
 //! Reference: "MAT-File Format", The MathWorks. Numeric arrays of every class, char, cell and struct arrays are
 //! read, in both byte orders. Sparse, object and function arrays become [`Value::Unsupported`], so that one of them does not
-//! hide the other variables. Not here: v4 files and v7.3 files (those are HDF5).
+//! hide the other variables. Not here: v4 files, and v7.3 files (those are HDF5; the error names the conversion).
 //!
 //! Sizes are checked against what is left of the element that holds them before anything is allocated. A compressed
 //! element may unpack to at most [`MAX_RATIO`] times its size (1 MiB is always allowed).
@@ -39,6 +39,12 @@ pub const MAX_RATIO: u64 = 100;
 /// assert_eq!(vars[0].1.numeric().unwrap().data, [1.0, 2.0, 3.0]);
 /// ```
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<(String, Value)>> {
+    let hdf5 = |at: usize| bytes.get(at..at + 8) == Some(b"\x89HDF\r\n\x1a\n");
+    if hdf5(0) || hdf5(512) {
+        let what = "a MATLAB v7.3 file (HDF5), which is not read here; in MATLAB: save(\"FILE.mat\", \"-v7\"), or in Python: \
+            scipy.io.savemat(\"NEW.mat\", {\"NAME\": h5py.File(\"FILE.mat\")[\"NAME\"][()].T})";
+        return Err(Error::dataset(file, what));
+    }
     if bytes.len() < 128 {
         return Err(bad(file, 0, "shorter than the 128 bytes of the header"));
     }

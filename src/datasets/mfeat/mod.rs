@@ -19,7 +19,7 @@ pub use parse::parse_view;
 use ndarray::{Array2, Axis};
 
 use crate::archive::Files;
-use crate::fetch::{self, Kind, Options, Provenance};
+use crate::fetch::{self, Kind, Listing, Options, Provenance};
 use crate::{Error, Result};
 
 /// Name and number of features of each view, in the paper's order.
@@ -98,7 +98,23 @@ pub fn embedded() -> Result<MultipleFeatures> {
     Ok(MultipleFeatures::read(&mut files)?.0)
 }
 
-/// The data from the first source that has them: `--data-dir`, download cache, official address, embedded sample.
+/// The content of the real data that [`load`] would use, or `None` if it would use the embedded sample. Reads files only if they changed.
+pub fn content(options: &Options) -> Result<Option<String>> {
+    let relevant = |name: &str| {
+        let name = name.to_lowercase();
+        name.contains("mfeat-") || name.ends_with(".zip")
+    };
+    let mut listing = Listing::default();
+    if let Some(dir) = &options.data_dir {
+        listing.add(dir, &relevant)?;
+    }
+    if let Some(dir) = &options.cache_dir {
+        listing.add(&dir.join(&options.sources.get("mfeat")?.file), &|_| true)?;
+    }
+    listing.content(options, "mfeat", || Ok(local(options, &mut Vec::new())?.map(|l| l.content)))
+}
+
+/// The data from this machine: `--data-dir`, the download cache, the embedded sample.
 ///
 /// The embedded sample has 200 digits, the others 2000. A folder given by the user is believed: if it has the files but they are
 /// damaged, that is an error and not a reason to go on to the next source.
@@ -106,39 +122,65 @@ pub fn load(options: &Options) -> Result<(MultipleFeatures, Provenance)> {
     let mut tried = Vec::new();
     let remote = options.sources.get("mfeat")?;
     let licence = format!("{}; {}", remote.licence, remote.attribution);
-    if let Some(dir) = &options.data_dir {
-        let source = dir.display().to_string();
-        let mut files = Files::open(dir)?;
-        if VIEWS.iter().any(|(v, _)| find(&files, v).is_some()) {
-            let (data, checksum) = MultipleFeatures::read(&mut files)?;
-            let trust = "given by the user".into();
-            let kind = Kind::Real;
-            return Ok((data, Provenance { dataset: NAME.into(), kind, source, checksum, trust, licence, tried }));
-        }
-        tried.push((source, "has no files `mfeat-*`".to_string()));
+    if let Some(found) = local(options, &mut tried)? {
+        let provenance = Provenance {
+            dataset: NAME.into(),
+            kind: Kind::Real,
+            source: fetch::by_content(&found.content),
+            checksum: found.content,
+            place: found.place,
+            trust: found.trust,
+            licence,
+            tried,
+        };
+        return Ok((found.data, provenance));
     }
-    if let Err(e) = fetch::cached(options, remote) {
-        tried.push(("download cache".to_string(), e.to_string()));
-    }
-    let read = |path: &std::path::Path| Files::open(path).and_then(|mut f| MultipleFeatures::read(&mut f));
-    let fetched = fetch::get(options, remote, &|p| read(p).map(|_| ()));
-    match fetched.and_then(|f| Ok((read(&f.path)?.0, f))) {
-        Ok((data, f)) => {
-            let (source, checksum, trust) = (remote.address.clone(), f.checksum, f.trust);
-            let kind = Kind::Real;
-            return Ok((data, Provenance { dataset: NAME.into(), kind, source, checksum, trust, licence, tried }));
-        }
-        Err(e) => tried.push((remote.address.clone(), e.reason_for(&remote.address))),
-    }
+    tried.push((remote.address().to_string(), options.why_not_fetched()));
     options.stand_in(NAME, &tried)?;
     let provenance = Provenance {
         dataset: NAME.into(),
         kind: Kind::Embedded,
         source: "the embedded sample (200 digits, rounded to about five digits)".into(),
         checksum: fetch::checksum(SAMPLE),
+        place: "this program".into(),
         trust: "part of the program".into(),
         licence,
         tried,
     };
     Ok((embedded()?, provenance))
+}
+
+/// Brings the data into the download cache, unless they are on this machine already. Returns whether something was downloaded.
+pub fn download(options: &Options) -> Result<bool> {
+    if matches!(content(options), Ok(Some(_))) {
+        return Ok(false);
+    }
+    let remote = options.sources.get("mfeat")?;
+    fetch::get(options, remote, &|path| Files::open(path).and_then(|mut f| MultipleFeatures::read(&mut f)).map(drop))?;
+    Ok(true)
+}
+
+/// Data that are on this machine.
+struct Local {
+    data: MultipleFeatures,
+    /// BLAKE3 of the six files.
+    content: String,
+    place: String,
+    trust: String,
+}
+
+/// The data from the user's folder or the download cache. Damaged files are errors: silently taking the sample would replace real results.
+fn local(options: &Options, tried: &mut Vec<(String, String)>) -> Result<Option<Local>> {
+    if let Some(dir) = &options.data_dir {
+        let place = dir.display().to_string();
+        let mut files = Files::open(dir)?;
+        if VIEWS.iter().any(|(v, _)| find(&files, v).is_some()) {
+            let (data, content) = MultipleFeatures::read(&mut files)?;
+            return Ok(Some(Local { data, content, place, trust: "given by the user".into() }));
+        }
+        tried.push((place, "has no files `mfeat-*`".to_string()));
+    }
+    let Some(found) = fetch::cached(options, options.sources.get("mfeat")?)? else { return Ok(None) };
+    let (data, content) = MultipleFeatures::read(&mut Files::open(&found.path)?)?;
+    Ok(Some(Local { data, content, place: found.path.display().to_string(), trust: found.trust }))
 }

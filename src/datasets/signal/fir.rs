@@ -21,17 +21,17 @@ pub fn bandpass_taps(taps: usize, low: f64, high: f64, rate: f64) -> Vec<f64> {
     let mut h: Vec<f64> = (0..taps)
         .map(|n| {
             let m = n as f64 - middle;
-            let window = 0.54 - 0.46 * (2.0 * PI * n as f64 / (taps - 1) as f64).cos();
+            let window = 0.54 - 0.46 * linalg::math::cos(2.0 * PI * n as f64 / (taps - 1) as f64);
             (f2 * sinc(f2 * m) - f1 * sinc(f1 * m)) * window
         })
         .collect();
     let centre = 0.5 * (f1 + f2);
-    let gain: f64 = h.iter().enumerate().map(|(n, h)| h * (PI * (n as f64 - middle) * centre).cos()).sum();
+    let gain: f64 = h.iter().enumerate().map(|(n, h)| h * linalg::math::cos(PI * (n as f64 - middle) * centre)).sum();
     h.iter_mut().for_each(|h| *h /= gain);
     h
 }
 
 /// sin(pi x) / (pi x).
 fn sinc(x: f64) -> f64 {
-    if x == 0.0 { 1.0 } else { (PI * x).sin() / (PI * x) }
+    if x == 0.0 { 1.0 } else { linalg::math::sin(PI * x) / (PI * x) }
 }

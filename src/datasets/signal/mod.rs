@@ -79,6 +79,16 @@ pub struct SignalPath {
 }
 
 impl SignalPath {
+    /// Which samples an epoch takes, counted from the start of its trial.
+    pub fn window(&self) -> std::ops::Range<usize> {
+        self.start..self.end
+    }
+
+    /// Whether the epoch of a trial that starts at sample `start` lies within a recording of `samples` samples.
+    pub fn fits(&self, start: usize, samples: usize) -> bool {
+        start.checked_add(self.end).is_some_and(|end| end <= samples)
+    }
+
     /// Samples of one epoch.
     pub fn epoch_samples(&self) -> usize {
         self.end - self.start

@@ -36,8 +36,9 @@ pub const EOG: [&str; 3] = ["EOG-left", "EOG-central", "EOG-right"];
 
 /// A point on the sphere of radius `r`.
 pub(super) fn point(angle: f64, azimuth: f64, r: f64) -> [f64; 3] {
+    use linalg::math::{cos, sin};
     let (a, z) = (angle * PI / 180.0, azimuth * PI / 180.0);
-    [r * a.sin() * z.cos(), r * a.sin() * z.sin(), r * a.cos()]
+    [r * sin(a) * cos(z), r * sin(a) * sin(z), r * cos(a)]
 }
 
 /// The electrodes on the unit sphere (x right, y front, z up).
@@ -71,7 +72,7 @@ pub(super) fn lead_field(source: &[f64; 3]) -> Array1<f64> {
 /// What the cap sees of a blink: falls with the distance from the eyes.
 pub(super) fn blink_field() -> Array1<f64> {
     let eyes = point(100.0, 90.0, 1.0);
-    electrode_positions().iter().map(|e| (-2.0 * distance(e, &eyes)).exp() * 4.0).collect()
+    electrode_positions().iter().map(|e| linalg::math::exp(-2.0 * distance(e, &eyes)) * 4.0).collect()
 }
 
 /// The session shift: rotation between near electrodes by the skew matrix `skew`, by the series of the exponential.
@@ -81,7 +82,7 @@ pub(super) fn rotation(skew: &Array2<f64>) -> Array2<f64> {
     let mut sum = Array2::<f64>::eye(n);
     // Entries of the skew matrix are below one, so 30 terms leave nothing to double precision.
     for k in 1..30 {
-        term = term.dot(skew) / k as f64;
+        term = linalg::matmul(term.view(), skew.view()) / k as f64;
         sum += &term;
     }
     sum

@@ -8,7 +8,11 @@
 //! strip carries mu (about 11 Hz) and beta (about 21 Hz) rhythms that fall after the cue where the imagined movement
 //! lives (left hand: right side, right hand: left side, feet: the middle, tongue: low on both sides). Background sources have 1/f spectra,
 //! the occipital one an alpha rhythm. Session T is recorded with `M_T = 1`; session E with
-//! `M_E = diag(gain) expm(skew)`, a rotation of nearby electrodes and a change of gains: the shift that domain adaptation has to undo.
+//! `M_E = diag(gain) expm(skew)`, a rotation of nearby electrodes and a change of gains, and its motor patches have moved and changed,
+//! each on its own, so that the drift depends on the class: the shift that domain adaptation has to undo.
+//!
+//! The strength of the shift is one for all subjects. It was chosen so that adaptation gains on average what it gains on real
+//! covariances of BCI Competition IV 2a (left against right hand: 3 points, at most 10), not by the paper's table.
 //!
 //! The result is a genuine GDF file ([`session_gdf`]) that is read back through the same path as the real recordings.
 //! This is a stand-in, not a model of any subject: everything made from it must say SIMULATED.

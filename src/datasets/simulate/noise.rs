@@ -2,9 +2,10 @@
 
 use std::f64::consts::PI;
 
+use linalg::random::StandardNormal;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::Distribution;
 
 /// The generator of stream `stream` of a seed: sources never share random numbers, so they can be made in any order.
 pub(super) fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
@@ -39,8 +40,8 @@ pub(super) fn pink(rng: &mut ChaCha8Rng, n: usize) -> Vec<f64> {
 
 /// A rhythm around `frequency` Hz whose amplitude waxes and wanes: white noise through a two-pole resonator, unit deviation.
 pub(super) fn rhythm(rng: &mut ChaCha8Rng, n: usize, frequency: f64, width: f64, rate: f64) -> Vec<f64> {
-    let r = (-PI * width / rate).exp();
-    let (a1, a2) = (2.0 * r * (2.0 * PI * frequency / rate).cos(), -r * r);
+    let r = linalg::math::exp(-PI * width / rate);
+    let (a1, a2) = (2.0 * r * linalg::math::cos(2.0 * PI * frequency / rate), -r * r);
     let (mut y1, mut y2) = (0.0, 0.0);
     let mut out: Vec<f64> = (0..n)
         .map(|_| {

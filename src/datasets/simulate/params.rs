@@ -18,6 +18,8 @@ pub struct SimParams {
     pub separation: f64,
     /// Size of the session shift: 0 leaves session E as session T.
     pub shift: f64,
+    /// Size of the drift that depends on the class: each motor patch moves and changes its strength on its own.
+    pub drift: f64,
     /// Share of trials marked as rejected.
     pub rejected: f64,
     /// Blinks per minute.
@@ -39,7 +41,8 @@ impl Default for SimParams {
             trial_seconds: 7.0,
             rate: 250,
             separation: 0.33,
-            shift: 0.8,
+            shift: 0.4,
+            drift: 0.1,
             rejected: 0.05,
             blinks: 12.0,
             background: 5.0,
@@ -76,6 +79,7 @@ impl SimParams {
         within("rate", f64::from(self.rate), 100.0, 2000.0)?;
         within("separation", self.separation, 0.0, 1.0)?;
         within("shift", self.shift, 0.0, 5.0)?;
+        within("drift", self.drift, 0.0, 2.0)?;
         within("rejected", self.rejected, 0.0, 0.9)?;
         within("blinks", self.blinks, 0.0, 60.0)?;
         within("background", self.background, 0.0, 50.0)?;

@@ -46,7 +46,7 @@ pub fn session(sim: &CheckedSim, subject: u8, session: Session) -> Simulated {
     labels.shuffle(&mut rng);
     let rejected: Vec<bool> = (0..trials).map(|_| rng.random::<f64>() < p.rejected).collect();
 
-    let sources = sources(sim, head_seed, seed, samples, &starts, &labels);
+    let sources = sources(sim, session, head_seed, seed, samples, &starts, &labels);
     let mixing = mixing(sim, head_seed, session);
     let (blink, mut events) = blinks(sim, seed, samples);
     let mut signal = Array2::zeros((MONTAGE.len() + EOG.len(), samples));
@@ -107,7 +107,7 @@ fn mix(mixing: &Array2<f64>, sources: &[(Array1<f64>, Vec<f64>)], blink: &[f64],
     for start in (0..blink.len()).step_by(BLOCK) {
         let end = (start + BLOCK).min(blink.len());
         let block = Array2::from_shape_fn((sources.len(), end - start), |(s, t)| sources[s].1[start + t]);
-        let mut eeg = fields.dot(&block);
+        let mut eeg = linalg::matmul(fields.view(), block.view());
         for (mut row, at) in eeg.rows_mut().into_iter().zip(&blink_at) {
             row.iter_mut().zip(&blink[start..end]).for_each(|(x, b)| *x += at * b);
         }
@@ -122,6 +122,7 @@ fn event(position: usize, code: u16, duration: u32) -> Event {
 /// Lead field and time course of every source.
 fn sources(
     sim: &CheckedSim,
+    session: Session,
     head_seed: u64,
     seed: u64,
     samples: usize,
@@ -133,18 +134,27 @@ fn sources(
     let trial = (p.trial_seconds * rate) as usize;
     let mut head = stream(head_seed, 1);
     let mut plans: Vec<(Array1<f64>, Kind)> = Vec::new();
+    let mut drift = stream(head_seed, 4);
     for (angle, azimuth, class) in MOTOR {
+        let moved = Drift::draw(p.drift, session, &mut drift);
+        let (angle, azimuth) = (angle + moved.angle, azimuth + moved.azimuth);
         let place = point(angle + 4.0 * normal(&mut head), azimuth + 4.0 * normal(&mut head), 0.8);
-        let strength = p.rhythm * (0.2 * normal(&mut head)).exp();
+        let strength = p.rhythm * linalg::math::exp(0.2 * normal(&mut head)) * moved.strength;
         let (mu, beta) = (11.0 + 0.7 * normal(&mut head), 21.0 + 1.5 * normal(&mut head));
-        plans.push((lead_field(&place), Kind::Motor { class, frequency: mu, width: 2.0, amplitude: strength }));
-        plans.push((lead_field(&place), Kind::Motor { class, frequency: beta, width: 4.0, amplitude: 0.5 * strength }));
+        plans.push((
+            lead_field(&place),
+            Kind::Motor { class, frequency: mu, width: 2.0, amplitude: strength, depth: moved.depth },
+        ));
+        plans.push((
+            lead_field(&place),
+            Kind::Motor { class, frequency: beta, width: 4.0, amplitude: 0.5 * strength, depth: moved.depth },
+        ));
     }
     let alpha = 10.0 + 0.5 * normal(&mut head);
     plans.push((lead_field(&point(75.0, 270.0, 0.75)), Kind::Alpha { frequency: alpha, amplitude: 1.2 * p.rhythm }));
     for _ in 0..BACKGROUND {
         let place = point(80.0 * head.random::<f64>(), 360.0 * head.random::<f64>(), 0.5 + 0.3 * head.random::<f64>());
-        let amplitude = p.background * (0.3 * normal(&mut head)).exp();
+        let amplitude = p.background * linalg::math::exp(0.3 * normal(&mut head));
         plans.push((lead_field(&place), Kind::Background { amplitude }));
     }
     for c in 0..MONTAGE.len() {
@@ -163,9 +173,9 @@ fn sources(
                 Kind::Alpha { frequency, amplitude } => {
                     scaled(rhythm(&mut rng, samples, frequency, 2.0, rate), amplitude)
                 }
-                Kind::Motor { class, frequency, width, amplitude } => {
+                Kind::Motor { class, frequency, width, amplitude, depth } => {
                     let mut course = scaled(rhythm(&mut rng, samples, frequency, width, rate), amplitude);
-                    modulate(&mut course, p.separation, class, rate, trial, starts, labels, &mut rng);
+                    modulate(&mut course, p.separation * depth, class, rate, trial, starts, labels, &mut rng);
                     course
                 }
             };
@@ -174,8 +184,25 @@ fn sources(
         .collect()
 }
 
+/// How a motor patch, and with it one class, differs on day two: where it lies, how strong its rhythm is, how deep it falls.
+struct Drift {
+    angle: f64,
+    azimuth: f64,
+    strength: f64,
+    depth: f64,
+}
+
+impl Drift {
+    /// The drift of one patch; none on day one. `size` 1 moves a patch by about 12 degrees and changes its rhythm by half.
+    fn draw(size: f64, session: Session, rng: &mut rand_chacha::ChaCha8Rng) -> Drift {
+        let size = if session == Session::E { size } else { 0.0 };
+        let [a, z, s, d] = std::array::from_fn(|_| size * normal(rng));
+        Drift { angle: 12.0 * a, azimuth: 12.0 * z, strength: (0.4 * s).exp(), depth: (0.5 * d).exp() }
+    }
+}
+
 enum Kind {
-    Motor { class: u8, frequency: f64, width: f64, amplitude: f64 },
+    Motor { class: u8, frequency: f64, width: f64, amplitude: f64, depth: f64 },
     Alpha { frequency: f64, amplitude: f64 },
     Background { amplitude: f64 },
     Sensor,
@@ -200,7 +227,7 @@ fn modulate(
 ) {
     for (start, label) in starts.iter().zip(labels) {
         // Trials differ in how awake the subject is.
-        let mood = (0.25 * normal(rng)).exp();
+        let mood = linalg::math::exp(0.25 * normal(rng));
         let depth = if *label == class { -separation } else { 0.25 * separation };
         let depth = depth * (1.0 + 0.3 * normal(rng));
         let (cue, full, end) = (2.2 * rate, 2.7 * rate, 6.4 * rate);
@@ -221,12 +248,12 @@ fn mixing(sim: &CheckedSim, head_seed: u64, session: Session) -> Array2<f64> {
     let shift = match session {
         Session::T => 0.0,
         // Subjects differ in how well the two days agree.
-        Session::E => sim.params().shift * (0.25 * normal(&mut rng)).exp(),
+        Session::E => sim.params().shift * linalg::math::exp(0.25 * normal(&mut rng)),
     };
     let mut skew = Array2::<f64>::zeros((n, n));
     for i in 0..n {
         for j in 0..i {
-            let near = (-(distance(&places[i], &places[j]) / 0.5).powi(2)).exp();
+            let near = linalg::math::exp(-(distance(&places[i], &places[j]) / 0.5).powi(2));
             let a = 0.15 * shift * near * normal(&mut rng);
             skew[(i, j)] = a;
             skew[(j, i)] = -a;
@@ -234,7 +261,7 @@ fn mixing(sim: &CheckedSim, head_seed: u64, session: Session) -> Array2<f64> {
     }
     let mut m = rotation(&skew);
     for mut row in m.rows_mut() {
-        let gain = (0.2 * shift * normal(&mut rng)).exp();
+        let gain = linalg::math::exp(0.2 * shift * normal(&mut rng));
         row.mapv_inplace(|x| x * gain);
     }
     m
@@ -251,9 +278,9 @@ fn blinks(sim: &CheckedSim, seed: u64, samples: usize) -> (Vec<f64>, Vec<Event>)
     let width = (0.3 * rate) as usize;
     for _ in 0..count {
         let at = rng.random_range(0..samples.saturating_sub(width).max(1));
-        let height = 40.0 * (0.3 * normal(&mut rng)).exp();
+        let height = 40.0 * linalg::math::exp(0.3 * normal(&mut rng));
         for (i, x) in course[at..].iter_mut().take(width).enumerate() {
-            *x += height * (std::f64::consts::PI * i as f64 / width as f64).sin();
+            *x += height * linalg::math::sin(std::f64::consts::PI * i as f64 / width as f64);
         }
         events.push(event(at, codes::EYE_MOVEMENT, width as u32));
     }

@@ -54,7 +54,7 @@ fn body() -> Vec<u8> {
 
 fn options(dir: &Path, address: &str, checksum: &str) -> Options {
     let yaml = format!(
-        "files:\n  - {{id: f, address: '{address}', file: f.zip, size: unknown, checksum: {checksum}, max_bytes: 1000000, licence: none, attribution: none}}\n"
+        "files:\n  - {{id: f, addresses: [{address}], file: f.zip, sha256: {checksum}, max_bytes: 1000000, licence: none, attribution: none}}\n"
     );
     let mut o = Options::new(dir);
     o.sources = Sources::parse(&yaml).unwrap();
@@ -94,7 +94,7 @@ fn a_good_download_is_cached_and_recorded() {
     let mut bytes = body();
     bytes[77] ^= 1;
     std::fs::write(&first.path, bytes).unwrap();
-    assert!(matches!(cached(&o, o.sources.get("f").unwrap()), Err(Error::Checksum { .. })));
+    assert!(matches!(cached(&o, o.sources.get("f").unwrap()), Err(Error::Damaged { .. })));
     assert_eq!(fetch(&o).unwrap().checksum, first.checksum);
     o.offline = true;
     std::fs::remove_file(&first.path).unwrap();
@@ -215,7 +215,8 @@ fn an_unreachable_host_is_asked_once() {
     let dir = tempfile::tempdir().unwrap();
     // A port that was free a moment ago: connections to it are refused.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let o = options(dir.path(), &format!("http://127.0.0.1:{port}/f.zip"), "unknown");
+    let mut o = options(dir.path(), &format!("http://127.0.0.1:{port}/f.zip"), "unknown");
+    o.ask_again = true; // what other processes remember is another test
     assert!(fetch(&o).unwrap_err().to_string().contains("cannot be reached"));
     // Something listens there now, but the process remembers and does not knock again.
     if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
@@ -251,4 +252,56 @@ fn two_at_once_download_once() {
         assert_eq!(sums[0], sums[1]);
     });
     assert_eq!(served.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn the_second_address_serves_when_the_first_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (gone, _) = serve(|_, _, s| send(s, "404 Not Found", "", 0, b""));
+    let (damaged, _) = serve(|_, _, s| send(s, "200 OK", "", 1000, &body()[..1000]));
+    let (good, _) = serve(|_, _, s| send(s, "200 OK", "", 200_000, &body()));
+    let sum = datasets::fetch::sha256(&body());
+    let o = options(dir.path(), &format!("'{gone}', '{damaged}', '{good}'"), &sum);
+    let fetched = fetch(&o).unwrap();
+    assert_eq!(std::fs::read(&fetched.path).unwrap(), body());
+    assert_eq!(fetched.trust, "checksum as listed in data/sources.yaml");
+    // Where none serves, each is named with its reason.
+    let dir = tempfile::tempdir().unwrap();
+    let said = fetch(&options(dir.path(), &format!("'{gone}', '{damaged}'"), &sum)).unwrap_err().to_string();
+    assert!(said.contains("404") && said.contains("is not the recorded") && !said.contains('\n'), "{said}");
+    assert!(is_empty(dir.path()));
+}
+
+#[test]
+fn a_host_that_failed_minutes_ago_is_not_asked_unless_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let (address, log) = serve(|_, _, s| send(s, "200 OK", "", 200_000, &body()));
+    let host = address.trim_start_matches("http://").split('/').next().unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let remember = |ago: u64| {
+        let text = format!("{{\"{host}\": {{\"at\": {}, \"why\": \"no connection\"}}}}", now - ago);
+        std::fs::write(dir.path().join("unreachable.json"), text).unwrap();
+    };
+    let mut o = options(dir.path(), &address, "unknown");
+    remember(120);
+    let said = fetch(&o).unwrap_err().to_string();
+    assert!(said.contains("2 minutes ago") && said.contains("repro fetch"), "{said}");
+    assert_eq!(log.lock().unwrap().len(), 0);
+    o.ask_again = true;
+    let fetched = fetch(&o).unwrap();
+    assert!(!std::fs::read_to_string(dir.path().join("unreachable.json")).unwrap().contains(host));
+    // An old failure is forgotten by itself.
+    std::fs::remove_file(fetched.path).unwrap();
+    (o.ask_again, o.accept_changed) = (false, true);
+    remember(601);
+    assert!(fetch(&o).is_ok());
+}
+
+#[test]
+fn without_a_folder_for_downloads_nothing_is_downloaded() {
+    let (address, log) = serve(|_, _, s| send(s, "200 OK", "", 200_000, &body()));
+    let mut o = options(Path::new("unused"), &address, "unknown");
+    o.cache_dir = None;
+    assert!(fetch(&o).unwrap_err().to_string().contains("set REPRO_CACHE or HOME"));
+    assert_eq!(log.lock().unwrap().len(), 0);
 }

@@ -130,7 +130,7 @@ fn two_rates(version: &str) -> Vec<u8> {
 
 #[test]
 fn versions_types_rates_and_mode_one() {
-    for version in ["GDF 1.25", "GDF 2.00", "GDF 2.20", "GDF 2.51"] {
+    for version in ["GDF 1.24", "GDF 1.25", "GDF 2.00", "GDF 2.10", "GDF 2.11", "GDF 2.20", "GDF 2.51"] {
         let mut gdf = GdfReader::open(version, Cursor::new(two_rates(version))).unwrap();
         assert_eq!((gdf.header().rate(0), gdf.header().rate(1)), (6.0, 2.0), "{version}");
         assert_eq!((gdf.header().channels[0].kind, gdf.header().channels[1].kind), (SampleType::I8, SampleType::F64));
@@ -142,10 +142,35 @@ fn versions_types_rates_and_mode_one() {
         assert!(b[(0, 0)].abs() < 1e-15 && (b[(0, 1)] - 0.25).abs() < 1e-15);
         let error = gdf.read_channels(&[0, 1]).unwrap_err().to_string();
         assert!(error.contains("different rates"), "{error}");
+        // The table counts at 6 Hz, the second channel at 2 Hz.
+        assert_eq!((gdf.sample_of(2, 0), gdf.sample_of(3, 1), gdf.event_counts()), (2, 1, [(768, 1)].into()));
         let mut count = 0;
         gdf.for_each(&[0, 1], |_, s| count += s.len()).unwrap();
         assert_eq!(count, 8);
     }
+}
+
+#[test]
+fn one_channel_is_enough() {
+    let signal = Array2::from_shape_fn((1, 30), |(_, t)| t as f64);
+    let mut bytes = Vec::new();
+    GdfWriter::new(10, 400.0).write(&mut bytes, &["Cz"], signal.view(), &[]).unwrap();
+    let mut gdf = GdfReader::open("one", Cursor::new(&bytes)).unwrap();
+    assert!(gdf.events().is_empty() && gdf.event_counts().is_empty());
+    assert_eq!(gdf.read_channels(&[0]).unwrap().dim(), (1, 30));
+}
+
+/// The genuine file with channels of 1000, 100, 200 and 20 Hz, and three without regular samples.
+#[test]
+fn channels_of_different_rates_in_a_genuine_file() {
+    let Some(path) = shared("formats/libgdf_multirate.gdf") else { return };
+    let mut gdf = GdfReader::open("multi", std::fs::File::open(path).unwrap()).unwrap();
+    let rates: Vec<f64> = (0..8).map(|c| gdf.header().rate(c)).collect();
+    assert_eq!(rates, [1000.0, 100.0, 200.0, 100.0, 20.0, 0.0, 0.0, 0.0]);
+    let error = gdf.read_channels(&[0, 1]).unwrap_err().to_string();
+    assert!(error.contains("`chan 1` (1000 Hz)") && !error.contains("damaged"), "{error}");
+    assert_eq!(gdf.read_channels(&[1, 3]).unwrap().dim(), (2, 1200));
+    assert_eq!((gdf.sample_of(999, 0), gdf.sample_of(999, 1)), (999, 100));
 }
 
 #[test]

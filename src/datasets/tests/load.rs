@@ -132,3 +132,69 @@ fn gdf_files_of_the_user_and_trial_counts() {
     assert_eq!(from.kind, Kind::Simulated);
     assert!(from.caption().starts_with("SIMULATED"));
 }
+
+#[test]
+fn the_content_tells_what_would_be_used() {
+    let (dir, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut o = offline(&cache);
+    assert_eq!(mfeat::content(&o).unwrap(), None);
+    o.data_dir = Some(dir.path().to_path_buf());
+    assert_eq!(mfeat::content(&o).unwrap(), None, "a folder without these files");
+    for (view, columns) in VIEWS {
+        std::fs::write(dir.path().join(format!("mfeat-{view}")), (vec!["1"; columns].join(" ") + "\n").repeat(200))
+            .unwrap();
+    }
+    let found = mfeat::content(&o).unwrap();
+    let (_, from) = mfeat::load(&o).unwrap();
+    assert_eq!((found.as_ref(), from.kind), (Some(&from.checksum), Kind::Real));
+    assert!(!from.source.contains(&*dir.path().to_string_lossy()), "where the files lie is not part of the result");
+    // The same files elsewhere, packed: the same content and the same record.
+    let packed = tempfile::tempdir().unwrap();
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(packed.path().join("any.zip")).unwrap());
+    for (view, _) in VIEWS {
+        zip.start_file(format!("mfeat-{view}"), zip::write::SimpleFileOptions::default()).unwrap();
+        let bytes = std::fs::read(dir.path().join(format!("mfeat-{view}"))).unwrap();
+        std::io::Write::write_all(&mut zip, &bytes).unwrap();
+    }
+    zip.finish().unwrap();
+    o.data_dir = Some(packed.path().to_path_buf());
+    assert_eq!(mfeat::content(&o).unwrap(), found);
+    assert_eq!(mfeat::load(&o).unwrap().1.source, from.source);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut o = offline(&dir);
+    o.data_dir = Some(dir.path().join("mistyped"));
+    let said = mfeat::load(&o).unwrap_err().to_string();
+    assert!(said.contains("mistyped: no such folder or zip file"), "{said}");
+}
+
+/// A pipe among the data used to be opened, which waits for a writer for ever.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_folder_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("mfeat-fou");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut o = offline(&dir);
+    o.data_dir = Some(dir.path().to_path_buf());
+    assert_eq!(mfeat::load(&o).unwrap().1.kind, Kind::Embedded);
+    o.data_dir = Some(pipe);
+    assert!(mfeat::load(&o).unwrap_err().to_string().contains("neither a folder nor a file"));
+}
+
+/// A damaged file of the download cache must not silently become simulated data.
+#[test]
+fn a_damaged_download_is_an_error_and_not_a_reason_to_simulate() {
+    let dir = tempfile::tempdir().unwrap();
+    let o = offline(&dir);
+    let cache = o.cache_dir.clone().unwrap();
+    std::fs::create_dir_all(&cache).unwrap();
+    std::fs::write(cache.join("BNCI_001-2014_A01T.mat"), b"damaged").unwrap();
+    let sim = SimParams::default().check().unwrap();
+    let said = bci::load(&o, 1, Session::T, &sim).unwrap_err().to_string();
+    assert!(said.contains("BNCI_001-2014_A01T.mat") && said.contains("054f02e7") && said.contains("damaged"), "{said}");
+    assert!(bci::content(&o, 1, Session::T).is_err());
+}

@@ -113,3 +113,14 @@ fn a_bomb_is_refused() {
     let error = read("bomb.mat", &f).unwrap_err().to_string();
     assert!(error.contains("unpacks to more than"), "{error}");
 }
+
+#[test]
+fn newer_files_name_the_conversion() {
+    let mut hdf5 = vec![b' '; 1024];
+    hdf5[512..520].copy_from_slice(b"\x89HDF\r\n\x1a\n");
+    let said = read("new.mat", &hdf5).unwrap_err().to_string();
+    assert!(
+        said.contains("new.mat") && said.contains("v7.3") && said.contains("-v7") && !said.contains("damaged"),
+        "{said}"
+    );
+}

@@ -205,7 +205,7 @@ trainable!(f32, f64);
 /// let job = Job { problem: &problem, validation: None, trials: vec![trial(1), trial(2)], tf32: false };
 /// let done = train(Choice::Cpu, &job, &mut |_, _| Flow::Continue).unwrap();
 /// assert_eq!((done.backend.as_str(), done.fits.len()), ("cpu", 2));
-/// assert_eq!(done.fits[1].as_ref().unwrap().model.layers[0].rank(), 2);
+/// assert_eq!(done.fits[1].as_ref().unwrap().model.layers()[0].rank(), 2);
 /// ```
 pub fn train<T: Trainable>(
     choice: Choice,

@@ -16,14 +16,18 @@
 //! | partial.rs | [`Partial`]: a matrix with missing entries, and its blocks |
 //! | factorisation.rs, single_entries.rs | the two exact objectives of the table above |
 //! | selection.rs | [`choose`]: (p, q), rank and depth by validation on held-out observed entries |
+//! | fill/ | [`fill`]: the best of several models by validation, for people's own matrices |
 //! | rescale.rs | the released code's last step, an option |
 
 mod factorisation;
+mod fill;
 mod partial;
 mod rescale;
 mod selection;
 mod single_entries;
 
+pub(crate) use fill::spectral;
+pub use fill::{Cone, FillParams, Filled, Score, Watch, fill, fill_from, fill_watched};
 pub use partial::{Partial, assemble, blocks};
 pub use selection::{HoldOut, Selection, candidates, choose};
 
@@ -33,7 +37,9 @@ use crate::map::{Architecture, Gamma, KrausMap, Stack};
 use crate::optimise::Memory;
 use crate::optimise::recorded::minimise_recorded;
 use crate::solvers::lbfgs::LbfgsParams;
+use crate::solvers::moments::LossSource;
 use crate::solvers::{Fit, History, Recorder, Session, Solver, Start};
+use crate::tolerances::{EXACT_FIT, POSITIVE_SEMIDEFINITE};
 use linalg::{Real, eigh, matmul};
 use ndarray::{Array2, ArrayView2};
 use partial::check_grid;
@@ -105,11 +111,14 @@ impl Completion {
     /// Whether the completed matrix is positive semidefinite up to rounding. Keeping observed entries can spoil it even
     /// though the prediction has it.
     pub fn is_psd(&self) -> bool {
-        self.spectrum.0 >= -1e-10 * self.spectrum.1.abs().max(self.spectrum.0.abs())
+        self.spectrum.0 >= -POSITIVE_SEMIDEFINITE * self.spectrum.1.abs().max(self.spectrum.0.abs())
     }
 }
 
 /// Completes with the exact solver: L-BFGS, on the factorisation where one map is asked for.
+///
+/// Of the solver's parameters `polish` and `warm_up` do nothing here at any depth: both are about samples that are matrices
+/// without a mask. Moments, which such samples have and blocks have not, are refused.
 ///
 /// ```
 /// use kraus::LbfgsParams;
@@ -124,6 +133,10 @@ impl Completion {
 /// ```
 pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParams) -> Result<Completion, FitError> {
     let checked = solver.check()?;
+    if solver.source == LossSource::Moments {
+        let why = "moments describe one unmasked map on matrices; use the samples".into();
+        return Err(FitError::Unsupported { solver: "lbfgs", why });
+    }
     check_grid(partial.n(), model.p, model.q)?;
     let start = |i: u64| Stack::<f64>::glorot(&model.architecture(), model.seed.wrapping_add(i));
     if model.depth() == 1 {
@@ -132,7 +145,7 @@ pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParam
             partial,
             solver,
             "depth 1: masked factorisation M ~ W W^T",
-            |i| Ok(factorisation::factor_of(&start(i)?.layers[0]).into_raw_vec_and_offset().0),
+            |i| Ok(factorisation::factor_of(&start(i)?.layers()[0]).into_raw_vec_and_offset().0),
             |w, g| factorisation::loss_gradient(partial, rank, w, g),
         )?;
         let w = ArrayView2::from_shape((n, rank), &w).expect("n r parameters were minimised");
@@ -162,10 +175,11 @@ fn best_of(
 ) -> Result<(Vec<f64>, History), FitError> {
     let last = |h: &History| h.loss.last().copied().unwrap_or(f64::INFINITY);
     // An exact fit cannot be improved by another start.
-    let exact = partial.values().iter().map(|v| v * v).sum::<f64>() / (partial.n() * partial.n()) as f64 * 1e-20;
+    let zero_loss = partial.values().iter().map(|v| v * v).sum::<f64>() / (partial.n() * partial.n()) as f64;
+    let exact = zero_loss * EXACT_FIT;
     let mut best: Option<(Vec<f64>, History)> = None;
     for i in 0..solver.restarts as u64 {
-        let mut recorder = Recorder::new("lbfgs", solver.stopping);
+        let mut recorder = Recorder::new("lbfgs", solver.stopping).with_zero_loss(zero_loss);
         recorder.history.note(note);
         let mut session = Session { validation: None, watch: None };
         let (limits, mut memory) = ((solver.stopping, solver.memory), Memory::default());
@@ -195,7 +209,31 @@ pub fn complete_with<T: Real>(
     model: &CompletionParams,
     solver: &dyn Solver<T>,
 ) -> Result<Completion, FitError> {
-    check_grid(partial.n(), model.p, model.q)?;
+    complete_by(partial, model, |problem, start| solver.fit(problem, start))
+}
+
+/// Completes by a fit of the caller's choice on matrix units: a training on a [`backend`](crate::backend), say.
+///
+/// ```
+/// use kraus::backend::{Choice, Job, Trial, train};
+/// use kraus::completion::{CompletionParams, Partial, complete_by};
+/// use kraus::{AdamParams, FitError, Flow, Stopping};
+/// let partial = Partial::from_nan(ndarray::array![[1.0, 2.0], [f64::NAN, 4.0]].view()).unwrap();
+/// let adam = AdamParams { stopping: Stopping::after(400), rate: 0.05, ..Default::default() }.check().unwrap();
+/// let done = complete_by::<f64, FitError>(&partial, &CompletionParams::single(2, 1, 1), |problem, start| {
+///     let job = Job { problem, validation: None, trials: vec![Trial { adam, start }], tf32: false };
+///     train(Choice::Cpu, &job, &mut |_, _| Flow::Continue).unwrap().fits.remove(0)
+/// })?;
+/// assert!((done.prediction[[1, 0]].abs() - 2.0).abs() < 0.05);
+/// # Ok::<(), FitError>(())
+/// ```
+pub fn complete_by<T: Real, E: From<FitError>>(
+    partial: &Partial,
+    model: &CompletionParams,
+    fit: impl FnOnce(&Problem<'_, T>, Start<T>) -> Result<Fit<T>, E>,
+) -> Result<Completion, E> {
+    let wrong = |e: Error| E::from(FitError::from(e));
+    check_grid(partial.n(), model.p, model.q).map_err(wrong)?;
     let (p, q) = (model.p, model.q);
     let all: Vec<(usize, usize)> = (0..p).flat_map(|i| (0..p).map(move |j| (i, j))).collect();
     let mask = blocks(partial.mask(), q, &all);
@@ -203,14 +241,12 @@ pub fn complete_with<T: Real>(
     let pairs: Vec<(usize, usize)> = all.iter().copied().enumerate().filter(seen).map(|(_, pair)| pair).collect();
     let targets = blocks(partial.values(), q, &pairs).mapv(T::of);
     let mask = blocks(partial.mask(), q, &pairs).mapv(T::of);
-    let problem = Problem::units(p, pairs, targets.view())?.with_mask(mask.view())?;
+    let problem = Problem::units(p, pairs, targets.view()).and_then(|units| units.with_mask(mask.view()));
     let start = Start::Random { arch: model.architecture(), seed: model.seed };
-    let Fit { model: stack, history, .. } = solver.fit(&problem, start)?;
-    let prediction = assemble(stack.apply_units(&all)?.mapv(|v| v.as_f64()).view(), p, &all);
-    let prediction = linalg::symmetrise(prediction.view());
-    let layers = stack.layers.into_iter().map(|l| KrausMap::new(l.into_ops().mapv(|v| v.as_f64())));
-    let stack = Stack::new(layers.collect::<Result<_, _>>()?, stack.gamma)?;
-    finish(partial, model, prediction, stack, history)
+    let Fit { model: stack, history, .. } = fit(&problem.map_err(wrong)?, start)?;
+    let prediction = stack.apply_units(&all).map_err(wrong)?.mapv(|v| v.as_f64());
+    let prediction = linalg::symmetrise(assemble(prediction.view(), p, &all).view());
+    Ok(finish(partial, model, prediction, stack.to_f64(), history)?)
 }
 
 fn finish(

@@ -1,6 +1,7 @@
 //! A symmetric matrix of which only some entries are observed, and its view as a p x p grid of q x q blocks.
 
 use crate::error::{Error, Result};
+use crate::tolerances;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
 /// A symmetric n x n matrix with missing entries.
@@ -44,7 +45,7 @@ impl Partial {
             if !v.is_finite() {
                 return Err(Error::NotFinite { what: "matrix", index: i });
             }
-            if mask[[j, i]] == 1.0 && (v - matrix[[j, i]]).abs() > 1e-10 * scale {
+            if mask[[j, i]] == 1.0 && (v - matrix[[j, i]]).abs() > tolerances::MIRROR_ENTRIES * scale {
                 return Err(Error::NotSymmetric { what: "matrix", index: i });
             }
             values[[i, j]] = v;

@@ -25,8 +25,8 @@ pub(crate) struct Sizes {
 impl Sizes {
     /// Of a stack of two maps that ends in 1 x 1 without Gamma; none for any other.
     pub(crate) fn of(stack: &Stack<f64>) -> Option<Self> {
-        match stack.layers.as_slice() {
-            [a, b] if b.q() == 1 && stack.gamma == Gamma::None => {
+        match stack.layers() {
+            [a, b] if b.q() == 1 && stack.gamma() == Gamma::None => {
                 Some(Self { n: a.p(), h: a.q(), inner: a.rank(), outer: b.rank() })
             }
             _ => None,
@@ -40,7 +40,7 @@ impl Sizes {
 
     /// The parameters as one vector: A (r h, n), then b (outer, h).
     pub(crate) fn flat(stack: &Stack<f64>) -> Vec<f64> {
-        stack.layers.iter().flat_map(|l| l.ops().iter().copied().collect::<Vec<_>>()).collect()
+        stack.layers().iter().flat_map(|l| l.ops().iter().copied().collect::<Vec<_>>()).collect()
     }
 
     /// A and b. The caller keeps as many parameters as `flat` gives; anything else is a programming error.

@@ -4,6 +4,7 @@
 //! regression is the completion of a block matrix (theorem 5), block (i, j) being the target of E_ij.
 
 use crate::error::{Error, Result, check_finite};
+use crate::tolerances;
 use linalg::Real;
 use ndarray::{ArrayView2, ArrayView3, Axis};
 
@@ -28,6 +29,10 @@ impl<'a, T: Real> Matrices<'a, T> {
         let (l, n, _) = a.dim();
         let data = a.to_slice().map_or_else(|| Data::Owned(a.iter().copied().collect()), Data::Borrowed);
         Self { data, l, n }
+    }
+
+    fn borrowed(&self) -> Matrices<'_, T> {
+        Matrices { data: Data::Borrowed(self.as_slice()), l: self.l, n: self.n }
     }
 
     /// (l, n, n).
@@ -191,6 +196,33 @@ impl<'a, T: Real> Problem<'a, T> {
         &self.symmetric_inputs
     }
 
+    /// The mean of the squared (masked) targets over all entries: the loss of predicting zero.
+    pub fn mean_square(&self) -> f64 {
+        let square = |v: &T| v.as_f64() * v.as_f64();
+        let targets = self.targets_slice();
+        let sum: f64 = match self.mask_slice() {
+            Some(mask) => targets.iter().zip(mask).map(|(y, m)| square(y) * m.as_f64()).sum(),
+            None => targets.iter().map(square).sum(),
+        };
+        sum / targets.len() as f64
+    }
+
+    /// The same inputs and mask with other targets, which are symmetric where the present ones are.
+    pub(crate) fn with_targets<'s>(&'s self, targets: Vec<T>) -> Problem<'s, T> {
+        let (l, n, _) = self.targets.dim();
+        assert_eq!(targets.len(), l * n * n, "number of targets");
+        Problem {
+            inputs: match &self.inputs {
+                Inputs::Matrices(x) => Inputs::Matrices(x.borrowed()),
+                Inputs::Units { p, pairs } => Inputs::Units { p: *p, pairs: pairs.clone() },
+            },
+            targets: Matrices { data: Data::Owned(targets), l, n },
+            mask: self.mask.as_ref().map(Matrices::borrowed),
+            symmetric_inputs: self.symmetric_inputs.clone(),
+            symmetric: self.symmetric,
+        }
+    }
+
     /// Number of samples l.
     pub fn len(&self) -> usize {
         self.targets.dim().0
@@ -221,13 +253,8 @@ impl<'a, T: Real> Problem<'a, T> {
     }
 }
 
-/// A matrix counts as symmetric where its asymmetry is at most this share of its largest entry: rounding.
-pub(crate) fn symmetry_tolerance<T: Real>() -> f64 {
-    32.0 * T::epsilon().as_f64()
-}
-
 fn is_symmetric<T: Real>(m: ArrayView2<'_, T>) -> bool {
-    linalg::is_symmetric(m, symmetry_tolerance::<T>())
+    linalg::is_symmetric(m, tolerances::symmetric::<T>())
 }
 
 fn check_targets<T: Real>(l: usize, y: &ArrayView3<'_, T>) -> Result<()> {

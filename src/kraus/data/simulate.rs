@@ -6,11 +6,12 @@
 //! Sample i of a split is a function of (seed, split, i) alone. So the first 100 samples of a set of 10000 are the set of 100,
 //! any block can be made on its own (a set larger than memory is streamed), and threads cannot change a bit.
 
+use linalg::random::StandardNormal;
 use linalg::{Real, gemm};
 use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::Distribution;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -9,8 +9,8 @@ use crate::gradient::per_lane::{PerLane, pays_off};
 use crate::gradient::per_sample::{PerSample, Shared, transpose};
 use crate::map::Stack;
 use linalg::Real;
-use linalg::kernels::add_to;
-use linalg::lanes::LANES;
+use linalg::batch::LANES;
+use linalg::small::add_to;
 
 /// Multiply-adds that a block must have at least to be worth another core.
 const GRAIN: usize = 1 << 22;
@@ -71,8 +71,8 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
         let count = (cost / GRAIN).min(MOST_BLOCKS).min(batch / least).max(1);
         let block = batch.div_ceil(count);
         let path = || match lanes {
-            true => Path::Lanes(PerLane::new(problem, &layers, stack.gamma)),
-            false => Path::Samples(PerSample::new(&layers, stack.gamma, block)),
+            true => Path::Lanes(PerLane::new(problem, &layers, stack.gamma())),
+            false => Path::Samples(PerSample::new(&layers, stack.gamma(), block)),
         };
         let blocks =
             (0..count).map(|_| Block { path: path(), grad: vec![T::of(0.0); stack.len()], sum: 0.0 }).collect();
@@ -87,6 +87,17 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
     /// Takes the parameters of a stack of the same shape.
     pub fn load(&mut self, stack: &Stack<T>) {
         to_training(&self.layers, &stack.to_vec(), &mut self.params);
+    }
+
+    /// Takes the parameters of an engine for the same stack on another problem. The two layouts differ where one problem
+    /// has matrices and the other matrix units; `natural` holds the parameters on the way and is reused between calls.
+    pub(crate) fn load_from(&mut self, other: &Engine<'_, '_, T>, natural: &mut Vec<T>) {
+        if self.layers.iter().zip(&other.layers).all(|(a, b)| a.order == b.order) {
+            return self.params.copy_from_slice(&other.params);
+        }
+        natural.resize(self.params.len(), T::of(0.0));
+        to_natural(&other.layers, &other.params, natural);
+        to_training(&self.layers, natural, &mut self.params);
     }
 
     /// Writes the parameters into a stack of the same shape. `scratch` is reused between calls.

@@ -10,7 +10,7 @@
 use crate::data::problem::{Inputs, Problem};
 use crate::map::Stack;
 use linalg::Real;
-use linalg::lanes::Lane;
+use linalg::batch::Lane;
 
 /// With one sample per lane, T of all layers takes at most this many bytes, so that the other buffers fit into the second
 /// cache beside it.
@@ -81,7 +81,7 @@ pub(crate) fn layers<T: Real>(problem: &Problem<'_, T>, stack: &Stack<T>) -> Vec
         at += layer.len();
         layer
     };
-    stack.layers.iter().enumerate().map(&mut place).collect()
+    stack.layers().iter().enumerate().map(&mut place).collect()
 }
 
 /// Visits (position in the order of [`Stack::to_vec`], position in training layout) of every parameter.

@@ -7,8 +7,8 @@ use crate::data::problem::{Inputs, Problem};
 use crate::gradient::parameter_layout::{LANE_BYTES, Layer};
 use crate::gradient::per_sample::Shared;
 use crate::map::Gamma;
-use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
-use linalg::lanes::{LANES, Lane};
+use linalg::batch::{LANES, Lane};
+use linalg::batch::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
 use linalg::{Clamp, Real};
 
 /// Whether a step over `batch` samples is faster with one sample per lane.

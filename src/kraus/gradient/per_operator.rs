@@ -8,7 +8,7 @@
 
 use crate::gradient::parameter_layout::Layer;
 use linalg::Real;
-use linalg::kernels::small_gemm;
+use linalg::small::small_gemm;
 
 /// Rows of a symmetric output that are computed together.
 const STRIP: usize = 8;

@@ -8,7 +8,7 @@ use crate::data::problem::{Inputs, Matrices, Problem};
 use crate::gradient::parameter_layout::{Layer, Order};
 use crate::gradient::per_operator::{self, mirror};
 use crate::map::Gamma;
-use linalg::kernels::{residual, row_dots, small_gemm};
+use linalg::small::{residual, row_dots, small_gemm};
 use linalg::{Clamp, Real};
 
 /// Samples that go through a single layer together, so that parameters and gradient are read once for all of them. A larger
@@ -55,16 +55,16 @@ pub(crate) struct Shared<'s, 'p, T> {
 impl<T: Real> Shared<'_, '_, T> {
     pub fn prefetch(&self, sample: usize) {
         if let Inputs::Matrices(x) = self.problem.inputs() {
-            linalg::kernels::prefetch(input(x, sample, self.problem.p()));
+            linalg::small::prefetch(input(x, sample, self.problem.p()));
         }
         let size = self.problem.q() * self.problem.q();
-        linalg::kernels::prefetch(&self.problem.targets_slice()[sample * size..(sample + 1) * size]);
+        linalg::small::prefetch(&self.problem.targets_slice()[sample * size..(sample + 1) * size]);
     }
 }
 
 impl<T: Real> PerSample<T> {
     pub fn new(layers: &[Layer], gamma: Gamma, block: usize) -> Self {
-        let chunk = block.clamp(1, if layers.len() == 1 { TOGETHER } else { linalg::lanes::LANES });
+        let chunk = block.clamp(1, if layers.len() == 1 { TOGETHER } else { linalg::batch::LANES });
         let zeros = |n: usize| vec![T::of(0.0); n];
         let side = layers.iter().map(|l| l.p.max(l.q)).max().unwrap_or(0);
         let widest = layers.iter().map(Layer::len).max().unwrap_or(0);

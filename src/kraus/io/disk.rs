@@ -111,7 +111,7 @@ pub fn save<T: Real>(path: impl AsRef<Path>, fit: &Fit<T>) -> Result<(), DiskErr
     let text = serde_json::to_string(&metadata).map_err(|e| corrupt(e.to_string()))?;
     let fill = |file: &mut BufWriter<File>| {
         let mut npz = NpzWriter::new(file);
-        for (i, map) in fit.model.layers.iter().enumerate() {
+        for (i, map) in fit.model.layers().iter().enumerate() {
             let ops = map.ops().mapv(|v| v.as_f64()).into_dyn();
             npz.add(&format!("layer{i}"), &Member::Floats { array: ops.view(), single })?;
         }
@@ -124,7 +124,10 @@ pub fn save<T: Real>(path: impl AsRef<Path>, fit: &Fit<T>) -> Result<(), DiskErr
 }
 
 /// Writes through a temporary file in the same folder, synced and renamed; nothing is left behind on failure.
-fn atomically(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) -> std::io::Result<()> {
+pub(crate) fn atomically(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let name = path.file_name().ok_or_else(|| std::io::Error::other("not a file name"))?;
     let mut temporary = std::ffi::OsString::from(".");
     temporary.push(name);

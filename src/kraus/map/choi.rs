@@ -8,6 +8,7 @@
 
 use crate::error::{Error, Result};
 use crate::map::KrausMap;
+use crate::tolerances;
 use linalg::{Real, eigh, gemm, svd};
 use ndarray::{Array2, Array3, ArrayView2, s};
 use num_traits::Float;
@@ -137,7 +138,7 @@ impl<T: Real> Choi<T> {
     }
 
     fn eigen(&self) -> Result<linalg::Eigh<T>> {
-        if !linalg::is_symmetric(self.matrix.view(), 1e3 * T::epsilon().as_f64()) {
+        if !linalg::is_symmetric(self.matrix.view(), tolerances::promised_symmetric::<T>()) {
             return Err(Error::NotSymmetric { what: "Choi matrix", index: 0 });
         }
         Ok(eigh(self.matrix.view())?)

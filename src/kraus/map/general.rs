@@ -106,6 +106,11 @@ impl<T: Real> GeneralMap<T> {
         places.zip(params).for_each(|(place, v)| *place = *v);
     }
 
+    /// Whether all parameters are finite.
+    pub fn is_finite(&self) -> bool {
+        self.a.iter().chain(&self.b).all(|v| num_traits::Float::is_finite(*v))
+    }
+
     /// Phi(X_s) for a batch (l, p, p); result (l, q, q).
     pub fn apply_batch(&self, x: ArrayView3<'_, T>) -> Result<Array3<T>> {
         let (l, p, q) = (x.dim().0, self.p(), self.q);

@@ -87,6 +87,12 @@ impl<T: Real> KrausMap<T> {
         self.ops
     }
 
+    /// The same map with f64 parameters.
+    pub fn to_f64(&self) -> KrausMap<f64> {
+        // Every finite value of the scalar is a finite f64, so the invariants hold.
+        KrausMap { ops: self.ops.mapv(|v| v.as_f64()) }
+    }
+
     /// Number of operators r.
     pub fn rank(&self) -> usize {
         self.ops.dim().0

@@ -3,12 +3,13 @@
 //! Gamma clamps singular values from below, U max(S, eps) V^T, as the released code does; on symmetric positive
 //! semidefinite matrices that is the eigenvalue clamp. Without Gamma a stack is again one Kraus map, of higher rank.
 
-use crate::data::problem::{Inputs, Problem, symmetry_tolerance};
+use crate::data::problem::{Inputs, Problem};
 use crate::error::{Error, Result};
 use crate::map::KrausMap;
-use crate::map::gamma::clamp;
+use crate::map::gamma::clamp_batch;
+use crate::tolerances;
 use linalg::Real;
-use ndarray::{Array3, ArrayView3, Axis, Zip};
+use ndarray::{Array3, ArrayView3, Zip};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -69,13 +70,12 @@ fn check_gamma(gamma: Gamma) -> Result<()> {
     }
 }
 
-/// Maps applied in order, the first to the input.
+/// Maps applied in order, the first to the input. There is at least one, each takes what the one before gives, and the clamp of
+/// Gamma is a finite value >= 0: the constructors check it, and nothing outside can change it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack<T> {
-    /// The layers, first applied first. Each takes what the one before gives.
-    pub layers: Vec<KrausMap<T>>,
-    /// The function between the layers.
-    pub gamma: Gamma,
+    layers: Vec<KrausMap<T>>,
+    gamma: Gamma,
 }
 
 impl<T: Real> From<KrausMap<T>> for Stack<T> {
@@ -105,6 +105,36 @@ impl<T: Real> Stack<T> {
         let shapes = arch.dims.windows(2).zip(&arch.ranks);
         let layers = shapes.map(|(d, &r)| KrausMap::glorot_from(r, d[1], d[0], &mut rng)).collect::<Result<_>>()?;
         Self::new(layers, arch.gamma)
+    }
+
+    /// The layers, first applied first. Each takes what the one before gives.
+    pub fn layers(&self) -> &[KrausMap<T>] {
+        &self.layers
+    }
+
+    /// The layers, owned.
+    pub fn into_layers(self) -> Vec<KrausMap<T>> {
+        self.layers
+    }
+
+    /// The function between the layers.
+    pub fn gamma(&self) -> Gamma {
+        self.gamma
+    }
+
+    /// One layer, whose parameters a solver moves.
+    pub(crate) fn layer_mut(&mut self, index: usize) -> &mut KrausMap<T> {
+        &mut self.layers[index]
+    }
+
+    /// The same layers with nothing between them.
+    pub fn without_gamma(self) -> Self {
+        Self { gamma: Gamma::None, ..self }
+    }
+
+    /// The same stack with f64 parameters.
+    pub fn to_f64(&self) -> Stack<f64> {
+        Stack { layers: self.layers.iter().map(KrausMap::to_f64).collect(), gamma: self.gamma }
     }
 
     /// Sizes and ranks.
@@ -163,7 +193,8 @@ impl<T: Real> Stack<T> {
 
     /// The outputs for matrices (l, p, p): (l, q, q).
     pub fn apply_batch(&self, x: ArrayView3<'_, T>) -> Result<Array3<T>> {
-        let symmetric = x.outer_iter().map(|m| linalg::is_symmetric(m, symmetry_tolerance::<T>())).collect::<Vec<_>>();
+        let symmetric =
+            x.outer_iter().map(|m| linalg::is_symmetric(m, tolerances::symmetric::<T>())).collect::<Vec<_>>();
         self.apply_rest(self.layers[0].apply_batch(x)?, &symmetric)
     }
 
@@ -177,10 +208,7 @@ impl<T: Real> Stack<T> {
     fn apply_rest(&self, mut y: Array3<T>, symmetric: &[bool]) -> Result<Array3<T>> {
         for layer in &self.layers[1..] {
             if let Gamma::Clamp(eps) = self.gamma {
-                for (mut m, &symmetric) in y.axis_iter_mut(Axis(0)).zip(symmetric) {
-                    let c = clamp(m.view(), eps, symmetric)?;
-                    m.assign(&c);
-                }
+                clamp_batch(&mut y, eps, symmetric)?;
             }
             y = layer.apply_batch(y.view())?;
         }

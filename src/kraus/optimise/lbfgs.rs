@@ -6,6 +6,8 @@
 //! [`Lbfgs`](crate::Lbfgs), [`BlockCoordinate`](crate::BlockCoordinate) and the completion hand it a closure.
 
 use crate::optimise::line_search::{Point, strong_wolfe};
+use crate::tolerances::{GRADIENT_TOLERANCE, NO_MORE_FALL, VALUE_TOLERANCE};
+use estimator::{Convergence, Outcome};
 use std::collections::VecDeque;
 
 /// When L-BFGS stops, and how many curvature pairs it keeps.
@@ -25,7 +27,13 @@ pub struct MinimiseParams {
 
 impl Default for MinimiseParams {
     fn default() -> Self {
-        Self { memory: 30, max_iterations: 2000, f_tolerance: 1e-13, gradient_tolerance: 1e-30, target: 0.0 }
+        Self {
+            memory: 30,
+            max_iterations: 2000,
+            f_tolerance: VALUE_TOLERANCE,
+            gradient_tolerance: GRADIENT_TOLERANCE,
+            target: 0.0,
+        }
     }
 }
 
@@ -78,6 +86,31 @@ pub struct Minimum {
     pub evaluations: usize,
     /// f after each iteration, the start first; never rises beyond rounding.
     pub values: Vec<f64>,
+    /// max|gradient| at the end, as a share of its value at the start.
+    pub gradient: f64,
+    /// How far the last quadratic model expected f to fall: half of g^T H g.
+    pub expected_fall: f64,
+}
+
+impl Minimum {
+    /// How the iteration ended, with the measure that ended it.
+    pub fn convergence(&self, params: &MinimiseParams) -> Convergence {
+        let (n, recent) = (self.iterations, self.values.len().saturating_sub(11));
+        let fall = (self.values[recent] - self.f) / self.f.abs().max(f64::MIN_POSITIVE);
+        let fell =
+            Convergence::judge("relative fall of the objective over ten iterations", fall, params.f_tolerance, n);
+        let steep = |tolerance| Convergence::judge("gradient relative to the start", self.gradient, tolerance, n);
+        let fall = self.expected_fall / self.f.abs().max(f64::MIN_POSITIVE);
+        let expected = Convergence::judge("expected relative fall of the objective", fall, NO_MORE_FALL, n);
+        match self.stop {
+            Ending::Target => Convergence::judge("objective", self.f, params.target, n),
+            Ending::Gradient => steep(params.gradient_tolerance),
+            Ending::Value => fell.with_outcome(Outcome::Converged),
+            Ending::Precision if self.expected_fall <= NO_MORE_FALL * self.f.abs() => expected,
+            Ending::Precision => expected.with_outcome(Outcome::Stalled),
+            Ending::Iterations | Ending::Watcher | Ending::NotFinite => fell.with_outcome(Outcome::Stopped),
+        }
+    }
 }
 
 /// The dot product in eight running sums, because a single sum makes every addition wait for the one before.
@@ -158,12 +191,22 @@ pub fn minimise_watched(
     let n = x.len();
     let mut g = vec![0.0; n];
     let f0 = f(&x, &mut g);
-    let mut m = Minimum { x, f: f0, stop: Ending::Iterations, iterations: 0, evaluations: 1, values: vec![f0] };
+    let mut m = Minimum {
+        x,
+        f: f0,
+        stop: Ending::Iterations,
+        iterations: 0,
+        evaluations: 1,
+        values: vec![f0],
+        gradient: 1.0,
+        expected_fall: f64::INFINITY,
+    };
     if !f0.is_finite() || !g.iter().all(|v| v.is_finite()) {
         m.stop = Ending::NotFinite;
         return m;
     }
-    let vanished = params.gradient_tolerance * max_abs(&g);
+    let steepest = max_abs(&g);
+    let vanished = params.gradient_tolerance * steepest;
     let (mut d, mut x_new, mut g_new) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     while m.iterations < params.max_iterations {
         if m.f <= params.target {
@@ -185,6 +228,9 @@ pub fn minimise_watched(
             pairs.clear();
             direction(pairs, &g, &mut d);
             slope = dot(&d, &g);
+        }
+        if !pairs.is_empty() {
+            m.expected_fall = -0.5 * slope;
         }
         // Without a memory the scale of f is unknown: move the largest coordinate by a tenth of the largest there is.
         let tenth = 0.1 * if max_abs(&m.x) > 0.0 { max_abs(&m.x) } else { 1.0 };
@@ -222,6 +268,7 @@ pub fn minimise_watched(
             break;
         }
     }
+    m.gradient = if steepest > 0.0 { max_abs(&g) / steepest } else { 0.0 };
     m
 }
 

@@ -5,6 +5,8 @@
 //! Near the optimum phi(t) - phi(0) is smaller than its rounding error; there the approximate Wolfe test of Hager and Zhang (2005),
 //! which needs slopes only, takes over. Without it noise-free fits would stop at the square root of what they can reach.
 
+use crate::tolerances::EQUAL_VALUES as ROUNDING;
+
 /// One point of the search: step, value, slope.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Point {
@@ -15,8 +17,6 @@ pub(crate) struct Point {
 
 const C1: f64 = 1e-4;
 const C2: f64 = 0.9;
-/// Values closer than this (relative) count as equal: about fifty units in the last place.
-const ROUNDING: f64 = 1e-14;
 const MAX_TRIALS: usize = 40;
 
 /// Whether `p` is acceptable when seen from `start`.

@@ -3,6 +3,8 @@
 use crate::error::{FitError, Result};
 use crate::optimise::{Ending, Memory, MinimiseParams, minimise_watched};
 use crate::solvers::{Recorder, Session, Stop, Stopping};
+use crate::tolerances::EXACT_FIT;
+use estimator::Convergence;
 use linalg::Real;
 
 /// Minimises `objective` from `start`, continuing the recorder's history. `validate` returns the loss on the
@@ -46,6 +48,15 @@ pub(crate) fn minimise_recorded<T: Real>(
     }
     if !matches!(found.stop, Ending::Watcher | Ending::Iterations | Ending::Target) {
         recorder.history.stop = Stop::Tolerance;
+    }
+    // Where the recorder ended the iteration it has stated the measure already.
+    if found.stop != Ending::Watcher {
+        let ended = found.convergence(&params);
+        let share = found.f / recorder.zero_loss();
+        // An exact fit has no digits left to fall by.
+        let exact =
+            Convergence::judge("loss as a share of that of predicting zero", share, EXACT_FIT, ended.iterations);
+        recorder.history.convergence = Some(if ended.converged() || !exact.converged() { ended } else { exact });
     }
     let (i, e, why) = (found.iterations, found.evaluations, found.stop.as_str());
     recorder.history.note(format!("{i} iterations, {e} evaluations: {why}"));

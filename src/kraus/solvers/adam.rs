@@ -9,7 +9,7 @@ use crate::error::{Error, FitError, Result};
 use crate::gradient::engine::{Engine, PIECE};
 use crate::solvers::{Fit, Fitted, Recorder, Session, Solver, Start, Stopping};
 use linalg::Real;
-use linalg::kernels::{AdamStep, adam_step};
+use linalg::small::{AdamStep, adam_step};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -135,7 +135,7 @@ impl Adam {
             Schedule::Step { every, factor } => base * factor.powi((epoch / every) as i32),
             Schedule::Cosine { to } => {
                 let share = epoch as f64 / (max - 1).max(1) as f64;
-                base * (to + (1.0 - to) * 0.5 * (1.0 + (std::f64::consts::PI * share).cos()))
+                base * (to + (1.0 - to) * 0.5 * (1.0 + linalg::math::cos(std::f64::consts::PI * share)))
             }
         }
     }
@@ -206,7 +206,7 @@ impl<T: Real> Solver<T> for Adam {
     fn fit_with(&self, problem: &Problem<'_, T>, start: Start<T>, session: &mut Session<'_, T>) -> Fitted<T> {
         let mut model = start.stack(problem)?;
         let mut engine = Engine::new(problem, &model, self.0.batch)?;
-        let mut recorder = Recorder::new("adam", self.0.stopping);
+        let mut recorder = Recorder::new("adam", self.0.stopping).with_zero_loss(problem.mean_square());
         recorder.history.note(if problem.is_symmetric() {
             "symmetric data: three products per step"
         } else {
@@ -217,6 +217,7 @@ impl<T: Real> Solver<T> for Adam {
             None => None,
         };
         let zeros = || vec![T::of(0.0); model.len()];
+        let mut natural = Vec::new();
         let mut state = AdamState { m: zeros(), v: zeros(), step: 0 };
         let (mut best, mut least) = (if self.0.keep_best { zeros() } else { Vec::new() }, f64::INFINITY);
         let mut best_epoch = 0;
@@ -233,7 +234,7 @@ impl<T: Real> Solver<T> for Adam {
                 self.epoch(&mut engine, &order, &mut state, rate)
             };
             let validation = validator.as_mut().zip(session.validation).map(|((validator, all), v)| {
-                validator.params.copy_from_slice(&engine.params);
+                validator.load_from(&engine, &mut natural);
                 validator.pass(all, false) / entries(v)
             });
             let loss = sum / entries(problem);

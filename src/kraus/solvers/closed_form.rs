@@ -23,13 +23,9 @@ use crate::solvers::moments::choice::moments_of;
 use crate::solvers::moments::objective::pair;
 use crate::solvers::moments::{Basis, LeastSquares, Moments, OFF_DIAGONAL};
 use crate::solvers::{Fit, Fitted, Recorder, Session, Solver, Start, Stop, Stopping};
+use crate::tolerances::{ALIGN_TOLERANCE, RANK_TOLERANCE, noise_free};
 use linalg::{Real, eigh, matmul, smat, svd};
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis, s};
-
-/// Eigenvalues of a row's Gram matrix below this share of the largest count as zero.
-const RANK_TOLERANCE: f64 = 1e-10;
-/// Products of cosines closer to 1 than this leave the alignment open.
-const ALIGN_TOLERANCE: f64 = 1e-8;
 
 fn refuse(why: String) -> FitError {
     FitError::Unsupported { solver: "closed-form", why }
@@ -136,11 +132,6 @@ fn rotation(
     Ok(matmul(polar.u.view(), polar.vt.view()))
 }
 
-/// Square errors below this share of E[Y^2] are rounding.
-fn rounding<T: Real>() -> f64 {
-    (20.0 * T::epsilon().as_f64()).max(1e-10).powi(2)
-}
-
 fn mean_square<T: Real>(y: ArrayView3<'_, T>) -> f64 {
     y.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>() / y.len() as f64
 }
@@ -175,7 +166,7 @@ fn from_few<T: Real>(problem: &Problem<'_, T>, rank: usize) -> Result<Option<(St
     let model = typed(map)?;
     let (x_other, y_other) = part(&pick(OTHERS, 1));
     let loss = model.mse(&Problem::matrices(x_other.view(), y_other.view())?)?;
-    let fits = loss <= rounding::<T>() * mean_square(y_other.view());
+    let fits = loss <= noise_free::<T>() * mean_square(y_other.view());
     let note = match by_rows {
         Some(few) => format!("from two rows, by conjugate gradients on {few} of {l} samples"),
         None => format!("from {few} of {l} samples, which fits the others too"),
@@ -210,10 +201,10 @@ impl<T: Real> Solver<T> for ClosedForm {
             let cancelled = recorder.record(loss, validation, session)? == Some(Stop::Cancelled);
             let scale = mean_square(problem.targets());
             let all = if cancelled { loss } else { model.mse(problem)? };
-            if cancelled || all <= rounding::<T>() * scale {
+            if cancelled || all <= noise_free::<T>() * scale {
                 if !cancelled {
                     recorder.record(all, validation, session)?;
-                    recorder.history.stop = Stop::Direct;
+                    recorder.direct();
                 }
                 recorder.history.note(note);
                 return Ok(Fit { model, history: recorder.history, last: None });
@@ -226,7 +217,7 @@ impl<T: Real> Solver<T> for ClosedForm {
         drop(moments);
         let validation = validate(&model, session)?;
         recorder.record(model.mse(problem)?, validation, session)?;
-        recorder.history.stop = Stop::Direct;
+        recorder.direct();
         Ok(Fit { model, history: recorder.history, last: None })
     }
 }

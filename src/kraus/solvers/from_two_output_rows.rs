@@ -12,7 +12,7 @@
 use crate::map::KrausMap;
 use crate::solvers::closed_form::aligned;
 use crate::solvers::moments::{Basis, LeastSquares, OFF_DIAGONAL, add_gram};
-use linalg::kernels::{row_dots, small_gemm};
+use linalg::small::{row_dots, small_gemm};
 use linalg::{Real, gemm, solve_spd};
 use ndarray::{Array1, Array2, Array3, ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -23,10 +23,8 @@ const OUTPUTS: usize = 3;
 const CONVERGED: f64 = 1e-11;
 /// One run of conjugate gradients in single precision lowers the gradient to this share, not further.
 const SINGLE: f64 = 3e-6;
-/// After this many iterations the method gives up.
-const ITERATIONS: usize = 200;
-/// Iterations expected for inputs like the paper's.
-const EXPECTED: usize = 70;
+/// The method gives up after this many times the expected iterations: the coordinates of X are not alike then.
+const PATIENCE: f64 = 3.0;
 /// Samples per product: their rows stay in the second-level cache until the second product reads them.
 const GROUP: usize = 16;
 /// Groups of samples that one task sums. It is fixed, so that sums do not depend on the number of threads.
@@ -35,10 +33,21 @@ const TASK: usize = 16;
 /// How many of l samples [`from_two_output_rows`] should use. None where l samples are too few, or where moments cost less.
 pub(crate) fn samples_needed(l: usize, p: usize, q: usize) -> Option<usize> {
     let n = Basis::Symmetric.len(p);
-    let used = l.min(n * 27 / 10) / GROUP * GROUP;
-    let by_moments = (n as f64).powi(3) * 1.5;
-    let by_gradients = (EXPECTED * 2 * OUTPUTS * 2) as f64 * used as f64 * n as f64; // at half the speed of a large product
-    (q > 2 && 2 * used >= 3 * n && by_gradients < by_moments).then_some(used)
+    let cheapest = (std::f64::consts::E * n as f64) as usize;
+    let used = l.min(cheapest) / GROUP * GROUP;
+    // With fewer than 1.5 n samples an iteration gains too little, and rounding decides.
+    if q <= 2 || 2 * used < 3 * n {
+        return None;
+    }
+    // Multiply-adds. G of 5/4 n samples and its Cholesky factor; two products per iteration, at half the speed of a large one.
+    let by_moments = (n as f64).powi(3) * (1.25 + 1.0 / 3.0);
+    let by_gradients = expected_iterations(used, n) * (2 * 2 * OUTPUTS) as f64 * used as f64 * n as f64;
+    (by_gradients < by_moments).then_some(used)
+}
+
+/// Iterations until the error has fallen to [`CONVERGED`], if each multiplies it by sqrt(n / l).
+fn expected_iterations(l: usize, n: usize) -> f64 {
+    CONVERGED.ln() / (0.5 * (n as f64 / l as f64).ln())
 }
 
 /// A map of at most this rank that takes the samples `at` of X (l, p, p) to those of Y (l, q, q), if there is one. All
@@ -211,7 +220,7 @@ impl<T: Real> Regression<'_, '_, T> {
         let (single, mut left) = self.begin();
         let first = norms(&left);
         let mut found = Array2::zeros((OUTPUTS, self.n));
-        let mut iterations = ITERATIONS;
+        let mut iterations = (PATIENCE * expected_iterations(self.at.len(), self.n)) as usize;
         loop {
             let now = norms(&left);
             let share = (0..OUTPUTS).map(|j| ratio(now[j], first[j])).fold(0.0, f64::max);

@@ -7,9 +7,10 @@ use crate::optimise::Memory;
 use crate::optimise::recorded::minimise_recorded;
 use crate::solvers::adam::{AdamParams, Schedule};
 use crate::solvers::lbfgs::LbfgsParams;
+use crate::solvers::moments::LossSource;
 use crate::solvers::{History, Recorder, Session};
 use linalg::Real;
-use linalg::kernels::{AdamStep, adam_step};
+use linalg::small::{AdamStep, adam_step};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -23,16 +24,42 @@ pub struct GeneralFit<T> {
     pub history: History,
 }
 
+/// The fit, or an error where the last step left parameters that are not finite: no loss was computed after it.
+fn finished<T: Real>(
+    solver: &'static str,
+    model: GeneralMap<T>,
+    recorder: Recorder,
+) -> Result<GeneralFit<T>, FitError> {
+    if model.is_finite() {
+        return Ok(GeneralFit { model, history: recorder.history });
+    }
+    Err(FitError::Diverged { solver, epoch: recorder.history.loss.len(), loss: f64::NAN })
+}
+
 impl<T: Real> GeneralMap<T> {
     /// Fits by L-BFGS on all samples from this map, with the history and the stopping of the other solvers.
-    pub fn fit(self, problem: &Problem<'_, T>, params: &LbfgsParams) -> std::result::Result<GeneralFit<T>, FitError> {
+    ///
+    /// Refuses restarts and moments, which the general map does not have; it has no warm start either, and the history says so.
+    pub fn fit(self, problem: &Problem<'_, T>, params: &LbfgsParams) -> Result<GeneralFit<T>, FitError> {
         let params = *params.check()?.params();
         self.check_fits(problem)?;
+        let refuse = |why: &str| Err(FitError::Unsupported { solver: "lbfgs", why: why.into() });
+        if params.restarts > 1 {
+            return refuse(
+                "the general map starts where it is, so restarts do nothing; fit several maps and keep the best",
+            );
+        }
+        if params.source == LossSource::Moments {
+            return refuse("the general map has no moments; compute the loss from the samples");
+        }
         let mut model = self;
         let start = model.to_vec().iter().map(|v| v.as_f64()).collect();
         let mut gradient = vec![T::of(0.0); 2 * model.a().len()];
         let typed = |x: &[f64]| x.iter().map(|v| T::of(*v)).collect::<Vec<_>>();
-        let mut recorder = Recorder::new("lbfgs", params.stopping);
+        let mut recorder = Recorder::new("lbfgs", params.stopping).with_zero_loss(problem.mean_square());
+        if params.warm_up {
+            recorder.history.note("on all samples from the start: the general map has no warm start");
+        }
         let mut session = Session { validation: None, watch: None };
         let limits = (params.stopping, params.memory);
         let found = minimise_recorded::<T>(
@@ -50,15 +77,11 @@ impl<T: Real> GeneralMap<T> {
             },
         )?;
         model.set(&typed(&found));
-        Ok(GeneralFit { model, history: recorder.history })
+        finished("lbfgs", model, recorder)
     }
 
     /// Fits by Adam on minibatches from this map, with the parameters of the other models (a constant learning rate).
-    pub fn fit_adam(
-        self,
-        problem: &Problem<'_, T>,
-        params: &AdamParams,
-    ) -> std::result::Result<GeneralFit<T>, FitError> {
+    pub fn fit_adam(self, problem: &Problem<'_, T>, params: &AdamParams) -> Result<GeneralFit<T>, FitError> {
         params.clone().check()?;
         if params.schedule != Schedule::Constant || params.keep_best {
             let why = "the general map knows neither schedules nor the best epoch; leave both off".into();
@@ -71,7 +94,7 @@ impl<T: Real> GeneralMap<T> {
         let (mut m, mut v, mut t) = (gradient.clone(), gradient.clone(), 0);
         let mut order: Vec<usize> = (0..problem.len()).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
-        let mut recorder = Recorder::new("adam", params.stopping);
+        let mut recorder = Recorder::new("adam", params.stopping).with_zero_loss(problem.mean_square());
         let mut session = Session::<T> { validation: None, watch: None };
         loop {
             order.shuffle(&mut rng);
@@ -90,7 +113,7 @@ impl<T: Real> GeneralMap<T> {
                 model.set(&at);
             }
             if recorder.record(sum / problem.len() as f64, None, &mut session)?.is_some() {
-                return Ok(GeneralFit { model, history: recorder.history });
+                return finished("adam", model, recorder);
             }
         }
     }

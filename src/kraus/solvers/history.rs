@@ -2,6 +2,8 @@
 
 use crate::error::FitError;
 use crate::solvers::solver::Session;
+use crate::tolerances::EXPLODED;
+use estimator::{Convergence, Outcome};
 use linalg::Real;
 use std::time::Instant;
 
@@ -79,6 +81,10 @@ pub struct History {
     pub model_epoch: usize,
     /// Why the fit ended.
     pub stop: Stop,
+    /// How the fit ended, with the measure it stopped on. None for a solver that does not iterate, and in a loaded model.
+    ///
+    /// Adam with neither a tolerance nor a target always ends as stopped, because the number of epochs ends it.
+    pub convergence: Option<Convergence>,
 }
 
 impl History {
@@ -131,13 +137,11 @@ pub struct Recorder {
     solver: &'static str,
     stopping: Stopping,
     begun: Instant,
-    first: Option<f64>,
+    /// The loss that divergence is measured against: the larger of the first loss and that of predicting zero.
+    reference: f64,
     /// The history so far.
     pub history: History,
 }
-
-/// A loss this many times the first one counts as exploded.
-const EXPLODED: f64 = 1e12;
 
 impl Recorder {
     /// Starts the clock, and reserves memory for the history so that recording does not allocate.
@@ -147,7 +151,25 @@ impl Recorder {
         history.loss.reserve(n);
         history.validation.reserve(n);
         history.seconds.reserve(n);
-        Self { solver, stopping, begun: Instant::now(), first: None, history }
+        Self { solver, stopping, begun: Instant::now(), reference: f64::MIN_POSITIVE, history }
+    }
+
+    /// States the loss of predicting zero, the mean square of the targets. A fit that starts at an exact model has a first
+    /// loss near 0, and its loss may rise by many powers of ten without being large.
+    pub fn with_zero_loss(mut self, mean_square: f64) -> Self {
+        self.reference = self.reference.max(mean_square);
+        self
+    }
+
+    /// The loss that divergence and exact fits are measured against.
+    pub(crate) fn zero_loss(&self) -> f64 {
+        self.reference
+    }
+
+    /// States that the solver did not iterate: the fit has no convergence to speak of.
+    pub fn direct(&mut self) {
+        self.history.stop = Stop::Direct;
+        self.history.convergence = None;
     }
 
     /// Records an epoch; `Some(stop)` if it was the last, an error if the loss is not finite or exploded.
@@ -159,8 +181,10 @@ impl Recorder {
     ) -> Result<Option<Stop>, FitError> {
         self.history.loss.push(loss);
         let epoch = self.history.loss.len();
-        let first = *self.first.get_or_insert(loss);
-        if !loss.is_finite() || loss > EXPLODED * first.max(f64::MIN_POSITIVE) {
+        if epoch == 1 {
+            self.reference = self.reference.max(loss);
+        }
+        if !loss.is_finite() || loss > EXPLODED * self.reference {
             return Err(FitError::Diverged { solver: self.solver, epoch, loss });
         }
         if let Some(v) = validation {
@@ -175,7 +199,23 @@ impl Recorder {
         let progress = Progress { epoch, max: self.stopping.max, loss, validation };
         let cancelled = session.watch.as_mut().is_some_and(|w| w(&progress) == Flow::Cancel);
         let stop = if cancelled { Some(Stop::Cancelled) } else { stop };
+        self.history.convergence = stop.and_then(|stop| self.measure(stop));
         self.history.stop = stop.unwrap_or_default();
         Ok(stop)
+    }
+
+    /// The measure of a stop that the recorder decides: the loss for a target, else the relative change of the loss.
+    fn measure(&self, stop: Stop) -> Option<Convergence> {
+        let (loss, n) = (&self.history.loss, self.history.loss.len());
+        let last = loss.last().copied().unwrap_or(f64::INFINITY);
+        let before = n.checked_sub(2).map_or(f64::INFINITY, |i| loss[i]);
+        let change = (before - last).abs() / before.abs().max(f64::MIN_POSITIVE);
+        let changed = Convergence::judge("relative change of the loss", change, self.stopping.tolerance, n);
+        match stop {
+            Stop::Direct => None,
+            Stop::Target => Some(Convergence::judge("loss", last, self.stopping.target, n)),
+            Stop::Tolerance => Some(changed.with_outcome(Outcome::Converged)),
+            Stop::Max | Stop::Patience | Stop::Cancelled => Some(changed.with_outcome(Outcome::Stopped)),
+        }
     }
 }

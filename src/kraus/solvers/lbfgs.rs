@@ -8,13 +8,14 @@
 use crate::data::problem::Problem;
 use crate::error::{Error, FitError, Result};
 use crate::gradient::full_batch::Evaluator;
-use crate::map::{Gamma, Stack};
+use crate::map::Stack;
 use crate::optimise::Memory;
 use crate::optimise::recorded::minimise_recorded;
 use crate::solvers::moments::MomentObjective;
 use crate::solvers::moments::choice::choose_moments;
 use crate::solvers::moments::{LeastSquares, LossSource, Moments};
-use crate::solvers::warm_start::{Level, levels};
+pub use crate::solvers::warm_start::enough;
+use crate::solvers::warm_start::{FIT_SHARE, GAIN, Level, MISFIT, levels};
 use crate::solvers::{Fit, Fitted, History, Recorder, Session, Solver, Start, Stop, Stopping};
 use linalg::Real;
 
@@ -79,25 +80,6 @@ pub struct Lbfgs {
     params: LbfgsParams,
 }
 
-/// The warm start ends when an iteration lowers the loss by less than this share of it.
-const WARM: f64 = 1e-3;
-/// The warm start also ends where its loss is this share of the target of the whole fit. It aims lower than the fit because
-/// an error along the mean of X, which the warm start does not see, weighs more in the loss of the fit.
-const WARM_TARGET: f64 = 1e-2;
-/// A model whose loss is above this share of the mean square of the targets does not fit them.
-const MISFIT: f64 = 1e-3;
-/// Equations per parameter in the warm start. With four, L-BFGS takes about half as many steps again as with all samples.
-const OVERDETERMINED: usize = 4;
-
-/// Samples that determine a map of this rank with some to spare: each has q (q + 1) / 2 different outputs.
-///
-/// ```
-/// assert_eq!(kraus::lbfgs::enough(100, 40, 20), 391); // four equations for each of 80000 parameters
-/// ```
-pub fn enough(p: usize, q: usize, rank: usize) -> usize {
-    (OVERDETERMINED * rank * p * q).div_ceil(q * (q + 1) / 2)
-}
-
 impl Lbfgs {
     /// The parameters.
     pub fn params(&self) -> &LbfgsParams {
@@ -119,8 +101,8 @@ impl Lbfgs {
         let mut session = Session { validation: None, watch: None };
         self.best(starts(start, self.params.restarts), |start| {
             let stack = single_map(start, moments.p(), moments.q())?;
-            let mut objective = MomentObjective::new(moments, centre, stack.layers[0].rank());
-            let mut recorder = Recorder::new("lbfgs", self.params.stopping);
+            let mut objective = MomentObjective::new(moments, centre, stack.layers()[0].rank());
+            let mut recorder = Recorder::new("lbfgs", self.params.stopping).with_zero_loss(moments.mean_square());
             recorder.history.note(resolution(centre.is_some()));
             let (stopping, mut memory) = (self.params.stopping, Memory::default());
             let evaluate = |x: &[f64], g: &mut [f64]| objective.evaluate(x, g);
@@ -158,9 +140,9 @@ impl Lbfgs {
         session: &mut Session<'_, T>,
     ) -> std::result::Result<(Stack<T>, History), FitError> {
         let Stopping { max, tolerance, target, .. } = self.params.stopping;
-        let stopping = Stopping { max, tolerance: tolerance.max(WARM), target: WARM_TARGET * target, patience: None };
-        let mut recorder = Recorder::new("lbfgs", stopping);
+        let stopping = Stopping { max, tolerance: tolerance.max(GAIN), target: FIT_SHARE * target, patience: None };
         let problem = Problem::matrices(level.x.view(), level.y.view())?;
+        let mut recorder = Recorder::new("lbfgs", stopping).with_zero_loss(level.mean_square());
         let mut evaluator = Evaluator::new(&problem, &stack)?;
         let mut watched = Session { validation: None, watch: session.watch.as_mut().map(|w| &mut **w as _) };
         let objective = |x: &[f64], g: &mut [f64]| evaluator.evaluate(x, g);
@@ -240,19 +222,22 @@ impl<T: Real> Solver<T> for Lbfgs {
         let arch = start.architecture()?;
         let (moments, why) = choose_moments(problem, &arch, self.params.source, "lbfgs")?;
         let centre = moments.as_ref().and_then(|m| m.least_squares().ok());
+        let zero_loss = problem.mean_square();
         let useful = self.params.warm_up && moments.is_none() && arch.ranks.len() == 1;
         let warm_start =
             if useful { levels(problem, enough(problem.p(), problem.q(), arch.ranks[0])) } else { Vec::new() };
         self.best(starts(start, self.params.restarts), |start| {
             let random = matches!(start, Start::Random { .. });
             let mut stack = start.stack(problem)?;
-            stack.gamma = if stack.depth() == 1 { Gamma::None } else { stack.gamma };
+            if stack.depth() == 1 {
+                stack = stack.without_gamma();
+            }
             let (stopping, mut memory) = (self.params.stopping, Memory::default());
-            let mut recorder = Recorder::new("lbfgs", stopping);
+            let mut recorder = Recorder::new("lbfgs", stopping).with_zero_loss(zero_loss);
             recorder.history.note(why.clone());
             if let Some(m) = &moments {
                 recorder.history.note(resolution(centre.is_some()));
-                let mut objective = MomentObjective::new(m, centre.as_ref(), stack.layers[0].rank());
+                let mut objective = MomentObjective::new(m, centre.as_ref(), stack.layers()[0].rank());
                 let evaluate = |x: &[f64], g: &mut [f64]| objective.evaluate(x, g);
                 stack = self.run(stack, stopping, &mut memory, &mut recorder, session, evaluate)?;
                 let ended = recorder.history.stop != Stop::Tolerance;

@@ -37,7 +37,7 @@ impl<T: Real> Start<T> {
     pub(crate) fn build(self) -> Result<Stack<T>, FitError> {
         Ok(match self {
             Self::Random { arch, seed } => Stack::glorot(&arch, seed)?,
-            Self::Given(stack) => Stack::new(stack.layers, stack.gamma)?,
+            Self::Given(stack) => stack,
         })
     }
 

@@ -8,9 +8,42 @@
 //! starts the fit to the data as they are. On the paper's map 100 -> 40 of rank 20 with 1000 samples this takes 24
 //! iterations to 1e-12 of E[Y^2], and about 200 without it.
 
+//!
+//! Four numbers decide when it is used and when it ends. They change the time of a fit and not its result, which is that of
+//! L-BFGS on all samples; `LbfgsParams::warm_up` switches the whole warm start off.
+//!
+//! | constant | value | where it pays |
+//! |---|---|---|
+//! | [`EQUATIONS`] | 4 equations per parameter | with two the map of the few is far from that of all; with eight each step costs twice as much |
+//! | [`DOMINANT_MEAN`] | condition 10 times that of the spread | inputs whose mean is larger than their spread: covariances, kernels; centred inputs skip it |
+//! | [`GAIN`] | 0.1 % per iteration | noisy data: the few are fitted roughly; noise-free data end by [`FIT_SHARE`] |
+//! | [`FIT_SHARE`] | 1 % of the target loss | a fit with a target; without one it does nothing |
+//! | [`MISFIT`] | 0.1 % of E\[Y^2\] | models of too low a rank: fitting more of the few would lead away from the best fit |
+
 use crate::data::problem::{Inputs, Problem};
 use linalg::Real;
 use ndarray::{Array2, Array3, ArrayView3, Axis};
+
+/// Equations per parameter. With four, L-BFGS takes about half as many steps again as with all samples.
+const EQUATIONS: usize = 4;
+/// The means are subtracted where the mean of X makes the condition number at least this many times larger.
+const DOMINANT_MEAN: f64 = 10.0;
+/// The warm start ends when an iteration lowers the loss by less than this share of it.
+pub(crate) const GAIN: f64 = 1e-3;
+/// The warm start also ends where its loss is this share of the target of the whole fit. It aims lower than the fit because
+/// an error along the mean of X, which the warm start does not see, weighs more in the loss of the fit.
+pub(crate) const FIT_SHARE: f64 = 1e-2;
+/// A model whose loss is above this share of the mean square of the targets does not fit them.
+pub(crate) const MISFIT: f64 = 1e-3;
+
+/// Samples that determine a map of this rank with some to spare: each has q (q + 1) / 2 different outputs.
+///
+/// ```
+/// assert_eq!(kraus::lbfgs::enough(100, 40, 20), 391); // four equations for each of 80000 parameters
+/// ```
+pub fn enough(p: usize, q: usize, rank: usize) -> usize {
+    (EQUATIONS * rank * p * q).div_ceil(q * (q + 1) / 2)
+}
 
 /// A smaller problem to fit first.
 pub(crate) struct Level<T> {
@@ -48,8 +81,8 @@ pub(crate) fn levels<T: Real>(problem: &Problem<'_, T>, enough: usize) -> Vec<Le
     let of_mean = middle.iter().map(|v| square(*v)).sum::<f64>() * count as f64;
     let of_all = x.iter().map(|v| square(v.as_f64())).sum::<f64>();
     let mut levels = Vec::new();
-    // A tenth of the condition number that the mean causes, if the rest is spread evenly over the p^2 directions.
-    if of_mean * (middle.len() as f64) > 10.0 * of_all {
+    // The condition number that the mean causes, if the rest is spread evenly over the p^2 directions.
+    if of_mean * (middle.len() as f64) > DOMINANT_MEAN * of_all {
         let (x, y) = (minus(&x, &middle), minus(&y, &mean(y.view())));
         levels.push(Level { x, y, centred: true, name: format!("{name} minus their means") });
     }

@@ -51,13 +51,13 @@ fn comes_back_to_the_bit_and_bytes_repeat() {
 #[test]
 fn single_precision_and_conversion() {
     let scratch = Scratch::new("single");
-    let layers = fit(Gamma::None).model.layers;
+    let layers = fit(Gamma::None).model.into_layers();
     let layers = layers.into_iter().map(|l| kraus::KrausMap::new(l.into_ops().mapv(|v| v as f32)).unwrap()).collect();
     let small = Fit { model: Stack::new(layers, Gamma::None).unwrap(), history: History::of("lbfgs"), last: None };
     save(scratch.file(), &small).unwrap();
     assert_eq!(load::<f32>(scratch.file()).unwrap(), small);
     let wide = load::<f64>(scratch.file()).unwrap();
-    assert_eq!(wide.model.layers[0].ops()[[0, 0, 0]], f64::from(small.model.layers[0].ops()[[0, 0, 0]]));
+    assert_eq!(wide.model.layers()[0].ops()[[0, 0, 0]], f64::from(small.model.layers()[0].ops()[[0, 0, 0]]));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn members_are_npy_as_numpy_writes_them() {
     assert!(bytes[10 + header.len()..127].iter().all(|b| *b == b' '));
     assert_eq!(bytes[127], b'\n');
     assert_eq!(bytes.len(), 128 + 24 * 8);
-    assert_eq!(bytes[128..136], fit.model.layers[0].ops()[[0, 0, 0]].to_le_bytes());
+    assert_eq!(bytes[128..136], fit.model.layers()[0].ops()[[0, 0, 0]].to_le_bytes());
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn numpy_reads_it() {
                   m['dims'], m['solver'], m['loss'], m['notes'][0].encode('unicode_escape').decode())";
     let out = run(&["-c", script, scratch.file().to_str().unwrap()]).unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
-    let value = fit.model.layers[1].ops()[[1, 1, 2]];
+    let value = fit.model.layers()[1].ops()[[1, 1, 2]];
     let expected = format!(
         "(2, 3, 4) float64 0.25 {value} [4, 3, 2] adam [1.5, 0.30000000000000004] a \"quoted\" note, na\\xefve \\u03a6"
     );

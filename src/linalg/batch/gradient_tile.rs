@@ -1,7 +1,6 @@
 //! The register tiles of the batched gradient: G <- G + sum over the samples of D B.
 
-use super::LANES;
-use crate::simd::Simd;
+use crate::simd::{Simd, Tile, add_tiles, tile_sums};
 
 /// G <- G + sum over samples of D B, with D (m, k) and B (k, n) of sixteen numbers per entry and G (m, n) plain.
 #[derive(Clone, Copy)]
@@ -29,41 +28,61 @@ const PASS: usize = 12;
 /// instruction set must be present.
 #[inline(always)]
 unsafe fn sum_tile<S: Simd, const MR: usize, const NV: usize>(g: LaneSum<S::Scalar>, cols: usize) {
-    // SAFETY: all offsets stay inside the matrices; columns beyond the last read the last, and are not written.
+    // SAFETY: passed on; columns beyond the last are not written.
     unsafe {
-        let mut acc = [[S::zero(); NV]; MR];
-        let mut at = [0; NV];
-        for j in 0..NV {
-            at[j] = j.min(cols - 1) * g.b_col;
-        }
-        for part in (0..LANES).step_by(S::LANES) {
-            let (mut d, mut b) = (g.d.add(part), g.b.add(part));
-            for _ in 0..g.k {
-                let mut v = [S::zero(); NV];
-                for j in 0..NV {
-                    v[j] = S::load(b.add(at[j]));
-                }
-                for i in 0..MR {
-                    let x = S::load(d.add(i * g.d_row));
-                    for j in 0..NV {
-                        acc[i][j] = S::fma(x, v[j], acc[i][j]);
-                    }
-                }
-                d = d.add(g.d_col);
-                b = b.add(g.b_row);
+        let part = |i| running_sums::<S, MR, NV>(g, cols, i * S::LANES);
+        let tile = match S::PARTS {
+            1 => part(0),
+            2 => add_tiles::<S, MR, NV>(part(0), part(1)),
+            _ => {
+                let even = add_tiles::<S, MR, NV>(part(0), part(2));
+                add_tiles::<S, MR, NV>(even, add_tiles::<S, MR, NV>(part(1), part(3)))
             }
-        }
-        let mut all = [S::zero(); 16];
-        for i in 0..MR {
-            all[i * NV..(i + 1) * NV].copy_from_slice(&acc[i]);
-        }
-        let sums = S::sums(&all);
+        };
+        let sums = tile_sums::<S, MR, NV>(tile);
         for i in 0..MR {
             let row = g.g.add(i * g.g_row);
             for j in 0..cols {
                 *row.add(j) = S::plus(*row.add(j), sums[i * NV + j]);
             }
         }
+    }
+}
+
+/// The sums over k for samples `first` .. `first + LANES`.
+///
+/// # Safety
+/// As [`sum_tile`].
+#[inline(always)]
+unsafe fn running_sums<S: Simd, const MR: usize, const NV: usize>(
+    g: LaneSum<S::Scalar>,
+    cols: usize,
+    first: usize,
+) -> Tile<S, MR, NV> {
+    // SAFETY: all offsets stay inside the matrices; columns beyond the last read the last.
+    unsafe {
+        let mut acc = [[S::zero(); NV]; MR];
+        let mut at = [0; NV];
+        for j in 0..NV {
+            at[j] = j.min(cols - 1) * g.b_col;
+        }
+        let (mut d, mut b) = (g.d.wrapping_add(first), g.b.wrapping_add(first));
+        for _ in 0..g.k {
+            let mut v = [S::zero(); NV];
+            for j in 0..NV {
+                v[j] = S::load(b.add(at[j]));
+            }
+            for i in 0..MR {
+                let x = S::load(d.add(i * g.d_row));
+                for j in 0..NV {
+                    acc[i][j] = S::fma(x, v[j], acc[i][j]);
+                }
+            }
+            // The last step leaves the matrix; nothing is read there.
+            d = d.wrapping_add(g.d_col);
+            b = b.wrapping_add(g.b_row);
+        }
+        acc
     }
 }
 
@@ -78,8 +97,8 @@ unsafe fn sum_rows<S: Simd, const MR: usize, const NV: usize>(mut g: LaneSum<S::
         while g.n >= NV {
             sum_tile::<S, MR, NV>(g, NV);
             g.n -= NV;
-            g.b = g.b.add(NV * g.b_col);
-            g.g = g.g.add(NV);
+            g.b = g.b.wrapping_add(NV * g.b_col);
+            g.g = g.g.wrapping_add(NV);
         }
         if g.n > 0 {
             sum_tile::<S, MR, NV>(g, g.n);

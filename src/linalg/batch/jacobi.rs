@@ -6,6 +6,7 @@
 
 use super::LANES;
 use super::lane::{dot, row, row_mut, stride, tiled, zip};
+use super::null_space::complete_null_spaces;
 use num_traits::Float;
 
 /// The most sweeps an iteration makes; six to ten are usual.
@@ -149,7 +150,8 @@ pub(crate) fn eigh_body<T: Float, const L: usize>(n: usize, a: &mut [[T; L]], w:
 }
 
 /// M = U^T diag(s) V for square M (n, n), given as its **columns** in the rows of `u`. On return the rows of `u` and `v`
-/// are the singular vectors and `s` holds the values, unsorted. Vectors of vanishing values are completed to a basis.
+/// are the singular vectors and `s` holds the values, unsorted. Vectors of vanishing
+/// values follow the rule of [`super::null_space`].
 #[inline(always)]
 pub(crate) fn svd_body<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], s: &mut [[T; L]], v: &mut [[T; L]]) {
     let wide = stride(n, L);
@@ -215,42 +217,9 @@ pub(crate) fn svd_body<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], s: 
         }
     }
     for l in 0..L {
-        for i in 0..n {
-            if s[i][l] <= tiny * top[l] {
-                complete(n, u, i, l);
-            }
-        }
+        complete_null_spaces(n, u, v, s, tiny * top[l], l);
     }
     for s in s.iter_mut() {
         *s = zip(s, &norm, |s, norm| s * norm);
-    }
-}
-
-/// Row i of lane l becomes a unit vector orthogonal to all other rows (rows not yet known are zero).
-fn complete<T: Float, const L: usize>(n: usize, u: &mut [[T; L]], i: usize, l: usize) {
-    let wide = stride(n, L);
-    let mut best = (T::zero(), 0);
-    for axis in 0..n {
-        let share =
-            (0..n).filter(|&j| j != i).fold(T::zero(), |s, j| s + u[j * wide + axis][l] * u[j * wide + axis][l]);
-        if T::one() - share > best.0 {
-            best = (T::one() - share, axis);
-        }
-    }
-    for k in 0..n {
-        u[i * wide + k][l] = if k == best.1 { T::one() } else { T::zero() };
-    }
-    // One pass leaves rounding errors as large as what it removed; the second pass removes these.
-    for _ in 0..2 {
-        for j in (0..n).filter(|&j| j != i) {
-            let d = (0..n).fold(T::zero(), |s, k| s + u[i * wide + k][l] * u[j * wide + k][l]);
-            for k in 0..n {
-                u[i * wide + k][l] = u[i * wide + k][l] - d * u[j * wide + k][l];
-            }
-        }
-        let norm = (0..n).fold(T::zero(), |s, k| s + u[i * wide + k][l] * u[i * wide + k][l]).sqrt();
-        for k in 0..n {
-            u[i * wide + k][l] = u[i * wide + k][l] / norm;
-        }
     }
 }

@@ -7,12 +7,14 @@
 //! | `product_tile`, `gradient_tile` | their register tiles |
 //! | `pack` | copies of rows into lanes |
 //! | `jacobi` | eigenvalues and singular values of all matrices of a batch |
+//! | `null_space` | the vectors of vanishing singular values |
 //! | `clamp` | clamped spectra and their derivative |
 
 mod clamp;
 mod gradient_tile;
 mod jacobi;
 mod lane;
+mod null_space;
 mod pack;
 mod product;
 mod product_tile;

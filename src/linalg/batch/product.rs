@@ -6,6 +6,7 @@
 
 use super::{LANES, Lane, LaneProduct, LaneSum};
 use crate::simd::dispatch::{Kernels, RawLaneProduct, RawLaneSum};
+use crate::simd::{inside, used_strides};
 use num_traits::Float;
 
 /// What happens to the old contents of the result, and which half of it is computed.
@@ -33,9 +34,11 @@ pub fn lane_mirror<T: Copy>(n: usize, c: &mut [Lane<T>], (row, col): (usize, usi
     }
 }
 
-/// One past the last entry of an (m, n) matrix with these strides.
-fn end((m, n): (usize, usize), (row, col): (usize, usize)) -> usize {
-    if m == 0 || n == 0 { 0 } else { (m - 1) * row + (n - 1) * col + 1 }
+/// Pointer and strides of a matrix of the batch in plain numbers; the shape must be [`inside`] the slice.
+#[inline]
+fn lanes<T>(from: &[Lane<T>], shape: (usize, usize), strides: (usize, usize)) -> (*const T, usize, usize) {
+    let (row, col) = used_strides(shape, strides);
+    (from.as_ptr().cast(), row * LANES, col * LANES)
 }
 
 /// C (+)= A B for all samples: A (m, k) is shared, B (k, n) and C (m, n) differ. Strides count entries.
@@ -55,37 +58,27 @@ fn end((m, n): (usize, usize), (row, col): (usize, usize)) -> usize {
 pub fn lane_gemm<T: Kernels>(
     (m, n, k): (usize, usize, usize),
     a: &[T],
-    (a_row, a_col): (usize, usize),
+    a_stride: (usize, usize),
     b: &[Lane<T>],
-    (b_row, b_col): (usize, usize),
+    b_stride: (usize, usize),
     c: &mut [Lane<T>],
-    (c_row, c_col): (usize, usize),
+    c_stride: (usize, usize),
     store: Store,
 ) {
     if m == 0 || n == 0 {
         return;
     }
-    assert!(end((m, k), (a_row, a_col)) <= a.len(), "lane_gemm: A is too short");
-    assert!(end((k, n), (b_row, b_col)) <= b.len(), "lane_gemm: B is too short");
-    assert!(end((m, n), (c_row, c_col)) <= c.len(), "lane_gemm: C is too short");
+    assert!(inside(a.len(), (m, k), a_stride), "lane_gemm: A is too short");
+    assert!(inside(b.len(), (k, n), b_stride), "lane_gemm: B is too short");
+    assert!(inside(c.len(), (m, n), c_stride), "lane_gemm: C is too short");
     let lower = matches!(store, Store::SetLower | Store::AddLower);
     assert!(!lower || m == n, "lane_gemm: only a square result has halves");
-    let g = LaneProduct {
-        m,
-        n,
-        k,
-        a: a.as_ptr(),
-        a_row,
-        a_col,
-        b: b.as_ptr().cast(),
-        b_row: b_row * LANES,
-        b_col: b_col * LANES,
-        c: c.as_mut_ptr().cast(),
-        c_row: c_row * LANES,
-        c_col: c_col * LANES,
-        add: matches!(store, Store::Add | Store::AddLower),
-        lower,
-    };
+    let (a_row, a_col) = used_strides((m, k), a_stride);
+    let (b, b_row, b_col) = lanes(b, (k, n), b_stride);
+    let (_, c_row, c_col) = lanes(c, (m, n), c_stride);
+    let (a, c) = (a.as_ptr(), c.as_mut_ptr().cast());
+    let add = matches!(store, Store::Add | Store::AddLower);
+    let g = LaneProduct { m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, add, lower };
     // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
     unsafe { T::lane_product(RawLaneProduct(g)) }
 }
@@ -98,31 +91,22 @@ pub fn lane_gemm<T: Kernels>(
 pub fn lane_gradient<T: Kernels>(
     (m, n, k): (usize, usize, usize),
     d: &[Lane<T>],
-    (d_row, d_col): (usize, usize),
+    d_stride: (usize, usize),
     b: &[Lane<T>],
-    (b_row, b_col): (usize, usize),
+    b_stride: (usize, usize),
     g: &mut [T],
     g_row: usize,
 ) {
     if m == 0 || n == 0 {
         return;
     }
-    assert!(end((m, k), (d_row, d_col)) <= d.len(), "lane_gradient: D is too short");
-    assert!(end((k, n), (b_row, b_col)) <= b.len(), "lane_gradient: B is too short");
-    assert!(end((m, n), (g_row, 1)) <= g.len() && (m == 1 || n <= g_row), "lane_gradient: G is too short");
-    let g = LaneSum {
-        m,
-        n,
-        k,
-        d: d.as_ptr().cast(),
-        d_row: d_row * LANES,
-        d_col: d_col * LANES,
-        b: b.as_ptr().cast(),
-        b_row: b_row * LANES,
-        b_col: b_col * LANES,
-        g: g.as_mut_ptr(),
-        g_row,
-    };
+    assert!(inside(d.len(), (m, k), d_stride), "lane_gradient: D is too short");
+    assert!(inside(b.len(), (k, n), b_stride), "lane_gradient: B is too short");
+    assert!(inside(g.len(), (m, n), (g_row, 1)) && (m == 1 || n <= g_row), "lane_gradient: G is too short");
+    let (d, d_row, d_col) = lanes(d, (m, k), d_stride);
+    let (b, b_row, b_col) = lanes(b, (k, n), b_stride);
+    let (g, g_row) = (g.as_mut_ptr(), used_strides((m, n), (g_row, 1)).0);
+    let g = LaneSum { m, n, k, d, d_row, d_col, b, b_row, b_col, g, g_row };
     // SAFETY: the asserts bound every offset; G is borrowed exclusively, so it overlaps neither D nor B.
     unsafe { T::lane_sum(RawLaneSum(g)) }
 }

@@ -38,6 +38,15 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(g: 
     // SAFETY: all offsets stay inside the matrices described by `g`; the caller guarantees the rest.
     unsafe {
         let mut acc = [[S::zero(); NV]; MR];
+        if g.add {
+            for i in 0..MR {
+                for j in 0..NV {
+                    if !LOWER || i >= j {
+                        acc[i][j] = S::load(g.c.add(i * g.c_row + j * g.c_col));
+                    }
+                }
+            }
+        }
         let (mut a, mut b) = (g.a, g.b);
         for _ in 0..g.k {
             let mut v = [S::zero(); NV];
@@ -52,16 +61,16 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(g: 
                     }
                 }
             }
-            a = a.add(g.a_col);
-            b = b.add(g.b_row);
+            // The last step leaves the matrix; nothing is read there.
+            a = a.wrapping_add(g.a_col);
+            b = b.wrapping_add(g.b_row);
         }
         for i in 0..MR {
             for j in 0..NV {
                 if LOWER && i < j {
                     continue;
                 }
-                let at = g.c.add(i * g.c_row + j * g.c_col);
-                S::store(at, if g.add { S::add(S::load(at), acc[i][j]) } else { acc[i][j] });
+                S::store(g.c.add(i * g.c_row + j * g.c_col), acc[i][j]);
             }
         }
     }
@@ -83,8 +92,8 @@ unsafe fn strip<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(
             for part in (0..LANES).step_by(S::LANES) {
                 tile::<S, MR, NV, LOWER>(LaneProduct { b: g.b.add(part), c: g.c.add(part), ..g });
             }
-            g.a = g.a.add(MR * g.a_row);
-            g.c = g.c.add(MR * g.c_row);
+            g.a = g.a.wrapping_add(MR * g.a_row);
+            g.c = g.c.wrapping_add(MR * g.c_row);
         }
     }
 }

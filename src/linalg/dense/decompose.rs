@@ -1,9 +1,10 @@
 //! Decompositions of one matrix: A = V diag(w) V^T, A = U diag(s) V^T, A = L L^T, min ||A X - B||.
+//!
+//! [`faer`] does the work, with the scalars of `fixed`: the same bits on every machine.
 
-use super::product::as_faer;
 use crate::{Error, Real, Result};
-use faer::Side;
 use faer::linalg::solvers::{Solve, SolveLstsq};
+use faer::{MatRef, Side};
 use ndarray::{Array1, Array2, ArrayView2};
 
 /// A = vectors diag(values) vectors^T with ascending values and orthonormal columns.
@@ -35,8 +36,17 @@ fn square<T: Real>(what: &'static str, a: &ArrayView2<'_, T>) -> Result<()> {
     if rows == cols { Ok(()) } else { Err(Error::NotSquare { what, rows, cols }) }
 }
 
-fn from_faer<T: Real>(m: faer::MatRef<'_, T>) -> Array2<T> {
-    Array2::from_shape_fn((m.nrows(), m.ncols()), |(i, j)| m[(i, j)])
+/// A faer view of an ndarray view, of any strides, in the scalar that gives the same bits on every machine.
+fn as_faer<'a, T: Real>(a: &'a ArrayView2<'_, T>) -> MatRef<'a, T::Fixed> {
+    let (m, n) = a.dim();
+    let s = a.strides();
+    // SAFETY: pointer, shape and strides describe the same live, aligned allocation as the view borrowed for 'a, and
+    // `Fixed` has the layout of T.
+    unsafe { MatRef::from_raw_parts(a.as_ptr().cast(), m, n, s[0], s[1]) }
+}
+
+fn from_faer<T: Real>(m: MatRef<'_, T::Fixed>) -> Array2<T> {
+    Array2::from_shape_fn((m.nrows(), m.ncols()), |(i, j)| T::from_fixed(m[(i, j)]))
 }
 
 /// Eigenvalues and eigenvectors of a symmetric matrix (the lower triangle is read).
@@ -50,7 +60,7 @@ pub fn eigh<T: Real>(a: ArrayView2<'_, T>) -> Result<Eigh<T>> {
     finite("eigh", &a)?;
     let e = as_faer(&a).self_adjoint_eigen(Side::Lower).map_err(|_| Error::NoConvergence { what: "eigh" })?;
     let d = e.S().column_vector();
-    Ok(Eigh { values: Array1::from_shape_fn(a.nrows(), |i| d[i]), vectors: from_faer(e.U()) })
+    Ok(Eigh { values: Array1::from_shape_fn(a.nrows(), |i| T::from_fixed(d[i])), vectors: from_faer(e.U()) })
 }
 
 /// Thin singular value decomposition.
@@ -60,7 +70,7 @@ pub fn svd<T: Real>(a: ArrayView2<'_, T>) -> Result<Svd<T>> {
     let s = d.S().column_vector();
     Ok(Svd {
         u: from_faer(d.U()),
-        s: Array1::from_shape_fn(s.nrows(), |i| s[i]),
+        s: Array1::from_shape_fn(s.nrows(), |i| T::from_fixed(s[i])),
         vt: from_faer(d.V()).reversed_axes().as_standard_layout().into_owned(),
     })
 }
@@ -87,7 +97,8 @@ pub fn solve_spd<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Result<
 
 /// The X of least norm that minimises ||A X - B||_F. Singular values below `rcond` times the largest count as zero.
 ///
-/// Tall well-conditioned systems go through QR; the rest through the singular values.
+/// Tall well-conditioned systems go through QR with column pivoting, whose diagonal shows the condition; the rest go through
+/// the singular values. Without pivoting the diagonal of R can look harmless in a matrix that is singular to rounding.
 pub fn lstsq<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> Result<Array2<T>> {
     finite("lstsq", &a)?;
     finite("lstsq", &b)?;
@@ -95,9 +106,9 @@ pub fn lstsq<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> R
         return Err(Error::Shape { what: "lstsq", left: a.shape().to_vec(), right: b.shape().to_vec() });
     }
     if a.nrows() >= a.ncols() {
-        let qr = as_faer(&a).qr();
+        let qr = as_faer(&a).col_piv_qr();
         let r = qr.thin_R();
-        let diag = (0..r.ncols()).map(|i| num_traits::Float::abs(r[(i, i)]));
+        let diag = (0..r.ncols()).map(|i| num_traits::Float::abs(T::from_fixed(r[(i, i)])));
         let (lo, hi) = diag.fold((T::max_value(), T::of(0.0)), |(lo, hi), v| {
             (num_traits::Float::min(lo, v), num_traits::Float::max(hi, v))
         });

@@ -4,12 +4,16 @@
 //! |---|---|
 //! | `product` | [`gemm`] and [`matmul`] on strided views |
 //! | `decompose` | eigenvalues, singular values, Cholesky, least squares |
+//! | `fixed` | the scalars that make faer compute the same bits on every machine |
 //! | `symmetric` | functions of symmetric matrices, half-vectorisation, checks |
 
 mod decompose;
+mod fixed;
 mod product;
 mod symmetric;
 
 pub use decompose::{Eigh, Svd, cholesky, eigh, lstsq, solve_spd, svd};
+#[doc(hidden)]
+pub use fixed::{Fixed32, Fixed64};
 pub use product::{gemm, matmul};
 pub use symmetric::{is_symmetric, smat, svec, sym_fn, symmetrise};

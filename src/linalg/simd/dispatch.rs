@@ -1,9 +1,9 @@
 //! Every kernel compiled for each instruction set, one of them chosen at run time.
 //!
-//! Results depend on the instruction set (the order of sums differs), never on the number of threads.
+//! Results depend neither on the instruction set (see the module above) nor on the number of threads.
 
 #[cfg(target_arch = "x86_64")]
-use super::level;
+use super::level::{Level, level};
 use super::plain::Plain;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
@@ -61,12 +61,12 @@ macro_rules! versions {
             fn fma($($arg: $ty),*) -> $ret {
                 $fma
             }
-            match level::level() {
-                // SAFETY: `level` has found these features on this machine.
-                level::Level::Avx512 => unsafe { wide($($arg),*) },
+            match level() {
+                // SAFETY: `level` only returns what it has found on this machine.
+                Level::Avx512 => unsafe { wide($($arg),*) },
                 // SAFETY: as above.
-                level::Level::Avx2 => unsafe { fma($($arg),*) },
-                level::Level::Plain => $plain,
+                Level::Avx2 => unsafe { fma($($arg),*) },
+                Level::Plain => $plain,
             }
         }
         #[cfg(not(target_arch = "x86_64"))]

@@ -74,22 +74,26 @@ pub(crate) unsafe fn sums_f64x8(v: &[__m512d; 16]) -> [f64; 16] {
 pub(crate) unsafe fn sums_f32x8(v: &[__m256; 16]) -> [f32; 16] {
     // SAFETY: as above.
     unsafe {
-        // Horizontal additions give the same sums, but take twice the time on AMD's cores.
-        macro_rules! two {
+        // `halves!` puts what is left of v[i] into its lower half and what is left of v[i + 4] into its upper half. Its
+        // upper half adds high to low; the order of two numbers does not change their sum, and a blend is cheaper.
+        macro_rules! halves {
             ($i:expr) => {
-                _mm256_add_ps(_mm256_unpacklo_ps(v[$i], v[$i + 1]), _mm256_unpackhi_ps(v[$i], v[$i + 1]))
+                _mm256_add_ps(
+                    _mm256_blend_ps::<0xF0>(v[$i], v[$i + 4]),
+                    _mm256_permute2f128_ps::<0x21>(v[$i], v[$i + 4]),
+                )
             };
         }
-        macro_rules! four {
+        macro_rules! pairs {
             ($i:expr) => {{
-                let (a, b) = (two!($i), two!($i + 2));
+                let (a, b) = (halves!($i), halves!($i + 1));
                 _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xEE>(a, b))
             }};
         }
         macro_rules! eight {
             ($from:literal) => {{
-                let (a, b) = (four!($from), four!($from + 4));
-                _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b))
+                let (a, b) = (pairs!($from), pairs!($from + 2));
+                _mm256_add_ps(_mm256_shuffle_ps::<0x88>(a, b), _mm256_shuffle_ps::<0xDD>(a, b))
             }};
         }
         std::mem::transmute::<[__m256; 2], [f32; 16]>([eight!(0), eight!(8)])
@@ -106,8 +110,16 @@ pub(crate) unsafe fn sums_f64x4(v: &[__m256d; 16]) -> [f64; 16] {
     unsafe {
         macro_rules! four {
             ($i:literal) => {{
-                let (a, b) = (_mm256_hadd_pd(v[$i], v[$i + 1]), _mm256_hadd_pd(v[$i + 2], v[$i + 3]));
-                _mm256_add_pd(_mm256_permute2f128_pd::<0x20>(a, b), _mm256_permute2f128_pd::<0x31>(a, b))
+                // Upper halves add high to low, as in `sums_f32x8`.
+                let a = _mm256_add_pd(
+                    _mm256_blend_pd::<0b1100>(v[$i], v[$i + 2]),
+                    _mm256_permute2f128_pd::<0x21>(v[$i], v[$i + 2]),
+                );
+                let b = _mm256_add_pd(
+                    _mm256_blend_pd::<0b1100>(v[$i + 1], v[$i + 3]),
+                    _mm256_permute2f128_pd::<0x21>(v[$i + 1], v[$i + 3]),
+                );
+                _mm256_add_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b))
             }};
         }
         let all = [four!(0), four!(4), four!(8), four!(12)];

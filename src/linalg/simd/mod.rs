@@ -1,6 +1,17 @@
-//! Vectors of a fixed width, and the choice of an instruction set at run time.
+//! Vectors of each instruction set, and the choice between them at run time.
 //!
-//! Kernels are written once over the trait [`Simd`] and compiled for each instruction set.
+//! Kernels are written once over the trait `Simd` and compiled for each instruction set. All versions give the same bits,
+//! because the order of operations is defined without reference to the width of a vector:
+//!
+//! | operation | its definition |
+//! |---|---|
+//! | products, C (+)= A B | each entry starts from what is there (C, or zero) and adds its terms in the order of k, each with one fused multiply-add; so blocks of any size give the same bits |
+//! | sums over a long row, and over sixteen samples | sixteen running sums: number i goes to sum i mod 16, each in order with fused multiply-adds; numbers beyond the end count as zero |
+//! | the sum of sixteen numbers | a tree: sum l and sum l + 8 are added, then l and l + 4, l and l + 2, l and l + 1 |
+//! | loops (Adam, residuals, rotations) | one rounding per multiplication and per addition, never fused |
+//!
+//! A processor without fused multiply-add computes it in software, see `fma`. There is nothing to choose for accuracy; the
+//! environment variable `REPRO_SIMD` = `avx512`, `avx2` or `plain` exists to compare the versions.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -8,10 +19,14 @@
 //! | `x86` | `Simd` as AVX-512 and as AVX2 with FMA |
 //! | `lane_sums` | x86: sums over the lanes of sixteen vectors at once |
 //! | `transpose` | x86: transposes of sixteen rows, and stores of a part of a vector |
-//! | `level` | which instruction set this machine offers |
+//! | `fma` | fused multiply-add in software |
+//! | `level` | which instruction set this machine offers, and which one is in use |
+//! | `bounds` | whether a strided matrix lies inside its slice |
 //! | `dispatch` | every kernel compiled for each instruction set, one of them chosen at run time |
 
+mod bounds;
 pub(crate) mod dispatch;
+mod fma;
 #[cfg(target_arch = "x86_64")]
 mod lane_sums;
 mod level;
@@ -20,6 +35,9 @@ mod plain;
 mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+
+pub(crate) use bounds::{inside, used_strides};
+pub use level::{CLASS, Level, has_fma, level, levels, requested_level, set_level};
 
 /// The vector operations that the kernels need. A vector holds `LANES` scalars.
 ///
@@ -60,10 +78,49 @@ pub(crate) unsafe trait Simd: Copy {
     const SUM_TILE: (usize, usize);
     /// a + b for scalars.
     fn plus(a: Self::Scalar, b: Self::Scalar) -> Self::Scalar;
-    /// The sum over the lanes of each vector.
+    /// Vectors that hold sixteen numbers: 1, 2 or 4.
+    const PARTS: usize = 16 / Self::LANES;
+    /// The sum over the lanes of each vector, by the tree: l and l + LANES / 2 first, neighbours last.
     unsafe fn sums(v: &[Self::Vector; 16]) -> [Self::Scalar; 16];
     /// How many numbers of each row one call of `transpose` reads.
     const PACK: usize;
     /// Transposes PACK numbers of each of sixteen rows: `to[16 j + l] = rows[l][i + j]`.
     unsafe fn transpose(rows: &[*const Self::Scalar; 16], i: usize, to: *mut Self::Scalar);
+}
+
+/// One register tile of sums.
+pub(crate) type Tile<S, const M: usize, const N: usize> = [[<S as Simd>::Vector; N]; M];
+
+/// a + b for tiles.
+///
+/// # Safety
+/// The instruction set must be present.
+#[inline(always)]
+pub(crate) unsafe fn add_tiles<S: Simd, const M: usize, const N: usize>(
+    mut a: Tile<S, M, N>,
+    b: Tile<S, M, N>,
+) -> Tile<S, M, N> {
+    for i in 0..M {
+        for j in 0..N {
+            // SAFETY: passed on.
+            a[i][j] = unsafe { S::add(a[i][j], b[i][j]) };
+        }
+    }
+    a
+}
+
+/// The sums over the lanes of a tile with M N <= 16, row by row.
+///
+/// # Safety
+/// The instruction set must be present.
+#[inline(always)]
+pub(crate) unsafe fn tile_sums<S: Simd, const M: usize, const N: usize>(tile: Tile<S, M, N>) -> [S::Scalar; 16] {
+    // SAFETY: passed on.
+    unsafe {
+        let mut all = [S::zero(); 16];
+        for i in 0..M {
+            all[i * N..(i + 1) * N].copy_from_slice(&tile[i]);
+        }
+        S::sums(&all)
+    }
 }

@@ -3,13 +3,29 @@
 //! The compiler vectorises these loops for the target that it builds for (SSE2, NEON).
 
 use super::Simd;
+#[cfg(not(any(target_feature = "fma", target_arch = "aarch64")))]
+use super::fma::{fma_f32, fma_f64};
+
+/// The instruction, where every machine of the target has it.
+#[cfg(any(target_feature = "fma", target_arch = "aarch64"))]
+#[inline(always)]
+fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+    a.mul_add(b, c)
+}
+
+/// The instruction, where every machine of the target has it.
+#[cfg(any(target_feature = "fma", target_arch = "aarch64"))]
+#[inline(always)]
+fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+    a.mul_add(b, c)
+}
 
 /// Arrays of eight: the compiler maps them to whatever the target has.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<T>(std::marker::PhantomData<T>);
 
 macro_rules! plain {
-    ($t:ty) => {
+    ($t:ty, $fma:ident) => {
         // SAFETY: plain arithmetic on arrays; pointer validity is the trait's contract.
         unsafe impl Simd for Plain<$t> {
             type Scalar = $t;
@@ -29,7 +45,11 @@ macro_rules! plain {
             }
             #[inline(always)]
             unsafe fn sums(v: &[[$t; 8]; 16]) -> [$t; 16] {
-                std::array::from_fn(|i| v[i].iter().sum())
+                std::array::from_fn(|i| {
+                    let v = v[i];
+                    let four: [$t; 4] = std::array::from_fn(|l| v[l] + v[l + 4]);
+                    (four[0] + four[2]) + (four[1] + four[3])
+                })
             }
             const PACK: usize = 1;
             #[inline(always)]
@@ -75,7 +95,7 @@ macro_rules! plain {
             }
             #[inline(always)]
             unsafe fn fma(a: [$t; 8], b: [$t; 8], c: [$t; 8]) -> [$t; 8] {
-                std::array::from_fn(|i| a[i] * b[i] + c[i])
+                std::array::from_fn(|i| $fma(a[i], b[i], c[i]))
             }
             #[inline(always)]
             unsafe fn add(a: [$t; 8], b: [$t; 8]) -> [$t; 8] {
@@ -84,5 +104,5 @@ macro_rules! plain {
         }
     };
 }
-plain!(f32);
-plain!(f64);
+plain!(f32, fma_f32);
+plain!(f64, fma_f64);

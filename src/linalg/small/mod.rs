@@ -13,6 +13,7 @@ mod product_tile;
 mod row_dots;
 
 use crate::simd::dispatch::{RawDots, RawProduct};
+use crate::simd::{inside, used_strides};
 pub use loops::{AdamStep, adam_step, add_to, prefetch, residual};
 pub(crate) use loops::{adam_body, add_body, residual_body};
 pub(crate) use product_tile::{Product, product};
@@ -31,7 +32,7 @@ pub use crate::simd::dispatch::Kernels;
 /// ```
 /// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 1.0, 1.0]);
 /// let mut c = [0.0f64; 4];
-/// linalg::kernels::small_gemm((2, 2, 2), &a, (2, 1), &b, 2, &mut c, 2, false);
+/// linalg::small::small_gemm((2, 2, 2), &a, (2, 1), &b, 2, &mut c, 2, false);
 /// assert_eq!(c, [3.0, 2.0, 7.0, 4.0]);
 /// ```
 #[inline]
@@ -48,11 +49,11 @@ pub fn small_gemm<T: Kernels>(
     if m == 0 || n == 0 {
         return;
     }
-    if k > 0 {
-        assert!((m - 1) * a_row + (k - 1) * a_col < a.len(), "small_gemm: A is too short");
-        assert!((k - 1) * b_row + n <= b.len(), "small_gemm: B is too short");
-    }
-    assert!((m - 1) * c_row + n <= c.len() && (m == 1 || n <= c_row), "small_gemm: C is too short");
+    assert!(inside(a.len(), (m, k), (a_row, a_col)), "small_gemm: A is too short");
+    assert!(inside(b.len(), (k, n), (b_row, 1)), "small_gemm: B is too short");
+    assert!(inside(c.len(), (m, n), (c_row, 1)) && (m == 1 || n <= c_row), "small_gemm: C is too short");
+    let (a_row, a_col) = used_strides((m, k), (a_row, a_col));
+    let (b_row, c_row) = (used_strides((k, n), (b_row, 1)).0, used_strides((m, n), (c_row, 1)).0);
     let g = Product { m, n, k, a: a.as_ptr(), a_row, a_col, b: b.as_ptr(), b_row, c: c.as_mut_ptr(), c_row, add };
     // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
     unsafe { T::product(RawProduct(g)) }
@@ -66,7 +67,7 @@ pub fn small_gemm<T: Kernels>(
 /// ```
 /// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 1.0]);
 /// let mut c = [0.0f64; 2];
-/// linalg::kernels::row_dots((2, 1, 2), &a, 2, &b, 2, &mut c, 1);
+/// linalg::small::row_dots((2, 1, 2), &a, 2, &b, 2, &mut c, 1);
 /// assert_eq!(c, [3.0, 7.0]);
 /// ```
 pub fn row_dots<T: Kernels>(
@@ -81,9 +82,11 @@ pub fn row_dots<T: Kernels>(
     if m == 0 || n == 0 {
         return;
     }
-    assert!((m - 1) * a_row + k <= a.len(), "row_dots: A is too short");
-    assert!((n - 1) * b_row + k <= b.len(), "row_dots: B is too short");
-    assert!((m - 1) * c_row + n <= c.len() && (m == 1 || n <= c_row), "row_dots: C is too short");
+    assert!(inside(a.len(), (m, k), (a_row, 1)), "row_dots: A is too short");
+    assert!(inside(b.len(), (n, k), (b_row, 1)), "row_dots: B is too short");
+    assert!(inside(c.len(), (m, n), (c_row, 1)) && (m == 1 || n <= c_row), "row_dots: C is too short");
+    let (a_row, b_row) = (used_strides((m, k), (a_row, 1)).0, used_strides((n, k), (b_row, 1)).0);
+    let c_row = used_strides((m, n), (c_row, 1)).0;
     let g = Dots { m, n, k, a: a.as_ptr(), a_row, b: b.as_ptr(), b_row, c: c.as_mut_ptr(), c_row };
     // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
     unsafe { T::dots(RawDots(g)) }

@@ -31,36 +31,30 @@ pub(crate) struct Product<T> {
 unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const FULL: bool>(g: Product<S::Scalar>, last: S::Mask) {
     // SAFETY: all offsets stay inside the matrices described by `g`; the caller guarantees the rest.
     unsafe {
-        let zero = S::zero();
-        let mut acc = [[zero; NV]; MR];
-        let mut odd = [[zero; NV]; MR];
-        // A tile with few sums would wait for the latency of each multiply-add, so it works on two depths at once.
-        let two = MR * NV <= 6;
-        let (mut a, mut b) = (g.a, g.b);
-        let mut depth = g.k;
-        while two && depth >= 2 {
-            step::<S, MR, NV, FULL>(a, g.a_row, b, last, &mut acc);
-            step::<S, MR, NV, FULL>(a.add(g.a_col), g.a_row, b.add(g.b_row), last, &mut odd);
-            a = a.add(2 * g.a_col);
-            b = b.add(2 * g.b_row);
-            depth -= 2;
+        let mut acc = [[S::zero(); NV]; MR];
+        if g.add {
+            for i in 0..MR {
+                for j in 0..NV {
+                    let at = g.c.add(i * g.c_row + j * S::LANES);
+                    acc[i][j] = if j + 1 == NV && !FULL { S::load_part(at, last) } else { S::load(at) };
+                }
+            }
         }
-        for _ in 0..depth {
+        let (mut a, mut b) = (g.a, g.b);
+        for _ in 0..g.k {
             step::<S, MR, NV, FULL>(a, g.a_row, b, last, &mut acc);
-            a = a.add(g.a_col);
-            b = b.add(g.b_row);
+            // The last step leaves the matrix; nothing is read there.
+            a = a.wrapping_add(g.a_col);
+            b = b.wrapping_add(g.b_row);
         }
         for i in 0..MR {
             let row = g.c.add(i * g.c_row);
             for j in 0..NV {
                 let at = row.add(j * S::LANES);
-                let sum = if two { S::add(acc[i][j], odd[i][j]) } else { acc[i][j] };
                 if j + 1 == NV && !FULL {
-                    let v = if g.add { S::add(S::load_part(at, last), sum) } else { sum };
-                    S::store_part(at, last, v);
+                    S::store_part(at, last, acc[i][j]);
                 } else {
-                    let v = if g.add { S::add(S::load(at), sum) } else { sum };
-                    S::store(at, v);
+                    S::store(at, acc[i][j]);
                 }
             }
         }
@@ -155,6 +149,20 @@ unsafe fn panel<S: Simd, const NV: usize>(g: Product<S::Scalar>, last: usize) {
 pub(crate) unsafe fn product<S: Simd>(mut g: Product<S::Scalar>) {
     if g.m == 0 || g.n == 0 {
         return;
+    }
+    if g.m == 1 {
+        // One row has one sum per vector: only a wide tile hides the latency of a multiply-add.
+        const WIDE: usize = 8;
+        while g.n >= WIDE * S::LANES {
+            // SAFETY: the tile has whole vectors inside the row; what follows it stays inside by the same count.
+            unsafe { tile::<S, 1, WIDE, true>(g, S::mask(S::LANES)) };
+            g.b = g.b.wrapping_add(WIDE * S::LANES);
+            g.c = g.c.wrapping_add(WIDE * S::LANES);
+            g.n -= WIDE * S::LANES;
+        }
+        if g.n == 0 {
+            return;
+        }
     }
     let vectors = g.n.div_ceil(S::LANES);
     let panels = (vectors - S::MORE.min(vectors - 1)).div_ceil(S::COLS);

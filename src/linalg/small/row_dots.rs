@@ -1,6 +1,7 @@
 //! Dot products of long rows: C = A B^T, where the rows of both A and B are contiguous.
 
-use crate::simd::Simd;
+use crate::batch::LANES;
+use crate::simd::{Simd, Tile, add_tiles, tile_sums};
 
 /// C (m, n) = A (m, k) B (n, k)^T: shapes, pointers and strides. A stride counts numbers.
 #[derive(Clone, Copy)]
@@ -22,11 +23,37 @@ pub(crate) struct Dots<T> {
 /// `g` must describe live matrices of at least MR and NR rows, C apart from A and B; the instruction set must be present.
 #[inline(always)]
 unsafe fn tile<S: Simd, const MR: usize, const NR: usize>(g: Dots<S::Scalar>) {
+    // SAFETY: passed on.
+    unsafe {
+        let part = |i| running_sums::<S, MR, NR>(g, i * S::LANES);
+        let tile = match S::PARTS {
+            1 => part(0),
+            2 => add_tiles::<S, MR, NR>(part(0), part(1)),
+            _ => {
+                let even = add_tiles::<S, MR, NR>(part(0), part(2));
+                add_tiles::<S, MR, NR>(even, add_tiles::<S, MR, NR>(part(1), part(3)))
+            }
+        };
+        let sums = tile_sums::<S, MR, NR>(tile);
+        for i in 0..MR {
+            for j in 0..NR {
+                *g.c.add(i * g.c_row + j) = sums[i * NR + j];
+            }
+        }
+    }
+}
+
+/// Running sums `first` .. `first + LANES` of the sixteen of each dot product.
+///
+/// # Safety
+/// As [`tile`].
+#[inline(always)]
+unsafe fn running_sums<S: Simd, const MR: usize, const NR: usize>(g: Dots<S::Scalar>, first: usize) -> Tile<S, MR, NR> {
     // SAFETY: all offsets stay inside the rows; the caller guarantees the rest.
     unsafe {
         let mut acc = [[S::zero(); NR]; MR];
-        let whole = g.k - g.k % S::LANES;
-        for at in (0..whole).step_by(S::LANES) {
+        let whole = g.k - g.k % LANES;
+        for at in (first..whole).step_by(LANES) {
             let mut v = [S::zero(); NR];
             for j in 0..NR {
                 v[j] = S::load(g.b.add(j * g.b_row + at));
@@ -38,25 +65,24 @@ unsafe fn tile<S: Simd, const MR: usize, const NR: usize>(g: Dots<S::Scalar>) {
                 }
             }
         }
-        if whole < g.k {
-            let mask = S::mask(g.k - whole);
+        let at = whole + first;
+        if at < g.k {
+            let mask = S::mask((g.k - at).min(S::LANES));
             for i in 0..MR {
-                let x = S::load_part(g.a.add(i * g.a_row + whole), mask);
+                let x = S::load_part(g.a.add(i * g.a_row + at), mask);
                 for j in 0..NR {
-                    acc[i][j] = S::fma(x, S::load_part(g.b.add(j * g.b_row + whole), mask), acc[i][j]);
+                    acc[i][j] = S::fma(x, S::load_part(g.b.add(j * g.b_row + at), mask), acc[i][j]);
+                }
+            }
+        } else if whole < g.k {
+            // A wider vector adds zeros here, which turns a sum of -0 into +0.
+            for i in 0..MR {
+                for j in 0..NR {
+                    acc[i][j] = S::add(acc[i][j], S::zero());
                 }
             }
         }
-        let mut all = [S::zero(); 16];
-        for i in 0..MR {
-            all[i * NR..(i + 1) * NR].copy_from_slice(&acc[i]);
-        }
-        let sums = S::sums(&all);
-        for i in 0..MR {
-            for j in 0..NR {
-                *g.c.add(i * g.c_row + j) = sums[i * NR + j];
-            }
-        }
+        acc
     }
 }
 

@@ -1,7 +1,7 @@
 //! The small products against a plain triple loop, over every edge shape.
 
 use linalg::Real;
-use linalg::kernels::{AdamStep, adam_step, residual, row_dots, small_gemm};
+use linalg::small::{AdamStep, adam_step, residual, row_dots, small_gemm};
 
 fn check<T: Real>(tol: f64) {
     let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
@@ -102,7 +102,7 @@ fn residual_masks_and_sums_squares() {
 
 /// Products over lanes against the triple loop of each sample, over every tile shape.
 fn check_lanes<T: Real>(tol: f64) {
-    use linalg::lane_product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
+    use linalg::batch::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
     let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
     let lane = |i: usize| std::array::from_fn::<T, 16, _>(|l| value(3 * i + 5 * l));
     let near = |got: T, want: f64, k: usize, what: &str| {
@@ -164,4 +164,44 @@ fn check_lanes<T: Real>(tol: f64) {
 fn lane_products_equal_the_triple_loop_in_both_precisions() {
     check_lanes::<f32>(1e-5);
     check_lanes::<f64>(1e-14);
+}
+
+/// Strides whose products wrap around must be refused, not read.
+mod strides_that_wrap_around {
+    use linalg::batch::{Store, lane_gemm, lane_gradient};
+    use linalg::small::{row_dots, small_gemm};
+
+    const HALF: usize = 1 << (usize::BITS - 1);
+
+    #[test]
+    #[should_panic(expected = "A is too short")]
+    fn in_small_gemm() {
+        small_gemm((3, 1, 1), &[1.0f32; 4], (HALF, 1), &[1.0; 4], 1, &mut [0.0; 4], 1, false);
+    }
+
+    #[test]
+    #[should_panic(expected = "B is too short")]
+    fn in_row_dots() {
+        row_dots((1, 3, 1), &[1.0f32; 4], 1, &[1.0; 4], HALF, &mut [0.0; 4], 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "B is too short")]
+    fn in_lane_gemm() {
+        let mut c = [[0.0f32; 16]; 4];
+        lane_gemm((1, 3, 1), &[1.0; 4], (1, 1), &[[1.0; 16]; 4], (1, HALF), &mut c, (1, 1), Store::Set);
+    }
+
+    #[test]
+    #[should_panic(expected = "D is too short")]
+    fn in_lane_gradient() {
+        lane_gradient((3, 1, 1), &[[1.0f32; 16]; 4], (HALF, 1), &[[1.0; 16]; 4], (1, 1), &mut [0.0; 4], 1);
+    }
+
+    #[test]
+    fn but_a_stride_that_is_never_used_may_be_anything() {
+        let mut c = [0.0f32; 2];
+        small_gemm((1, 2, 1), &[3.0], (HALF, HALF), &[1.0, 2.0], HALF, &mut c, HALF, false);
+        assert_eq!(c, [3.0, 6.0]);
+    }
 }

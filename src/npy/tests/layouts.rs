@@ -65,6 +65,14 @@ fn texts_are_read_and_are_no_numbers() {
 }
 
 #[test]
+fn words_come_back() {
+    let words = ["left", "", "tongue and Φ"];
+    let mut bytes = Vec::new();
+    npy::write_words(&mut bytes, &words).unwrap();
+    assert_eq!(Reader::from_bytes("x.npy", &bytes).unwrap().text().unwrap(), words);
+}
+
+#[test]
 fn promises_are_checked_before_anything_is_allocated() {
     let error = |bytes: &[u8]| Reader::from_bytes("x.npy", bytes).unwrap_err().to_string();
     let cut = error(&file("<f8", "False", "(5,)", &[0; 39]));

@@ -1,17 +1,19 @@
 //! From declarations to units: kinds looked up, parameters checked, stages ordered, units joined.
 
-use super::matrix::{Cell, cells};
+use super::join::join;
+use super::matrix::{Cell, MOST, cells};
 use super::overlay::{Declared, Entries, Overlaid, keys, whole};
+use super::seed::Defaults;
 use super::substitute::fill;
 use crate::freshness::key::derive_seed;
 use crate::kind::{Kind, Registry};
 use crate::plan::{Plan, PlannedStage, Resources, SlurmOptions, Unit, label};
-use crate::value::Value;
 use crate::value::size::bytes;
 use crate::value::typed::ParamError;
+use crate::value::{Value, ValueMap};
 use crate::yaml::ConfigError;
 use crate::yaml::{Data, Node};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 type Result<T> = std::result::Result<T, ConfigError>;
@@ -45,9 +47,17 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
         let exclude = declared.exclude.as_ref().map(|e| fill(e, &all.params)).transpose()?;
         let start = plan.units.len();
         let stage = plan.stages.len();
-        let mut units = Vec::new();
+        let mut units: Vec<Unit> = Vec::new();
+        let mut defaults = Defaults::default();
         for cell in cells(&name, &matrix, exclude.as_ref())? {
-            units.push(unit(stage, declared, kind.as_ref(), &with, &cell, all.seed)?);
+            units.push(unit(stage, declared, kind.as_ref(), &with, &cell, all.seed, &mut defaults)?);
+            if start + units.len() > MOST {
+                return Err(ConfigError::at(
+                    &declared.name,
+                    format!("stage `{name}`: the plan has more than {MOST} units"),
+                )
+                .help("make the matrices smaller, or compute in several projects"));
+            }
         }
         sort(&mut units);
         if let Some(pair) = units.windows(2).find(|p| p[0].label == p[1].label) {
@@ -55,7 +65,12 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
             return Err(ConfigError::at(place, format!("stage `{name}`: the unit `{}` appears twice", pair[0].label))
                 .help("remove the repeated value from its axis"));
         }
-        plan.units.extend(units);
+        if plan.units.is_empty() {
+            // A large stage is not held twice.
+            plan.units = units;
+        } else {
+            plan.units.append(&mut units);
+        }
         plan.stages.push(PlannedStage {
             name: name.clone(),
             kind: kind.clone(),
@@ -74,17 +89,25 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
     Ok(plan)
 }
 
-fn unit(stage: usize, declared: &Declared, kind: &dyn Kind, with: &Entries, cell: &Cell, seed: u64) -> Result<Unit> {
+fn unit(
+    stage: usize,
+    declared: &Declared,
+    kind: &dyn Kind,
+    with: &Entries,
+    cell: &Cell,
+    seed: u64,
+    defaults: &mut Defaults,
+) -> Result<Unit> {
     let name = declared.name.text();
-    let mut params: BTreeMap<String, Value> = with.iter().map(|(k, (_, v))| (k.clone(), v.value())).collect();
-    params.extend(cell.iter().map(|(k, v)| (k.clone(), v.value())));
-    let params = kind.check(&Value::Map(params)).map_err(|e| refuse(&name, declared, with, cell, &e))?;
+    let with_values = with.iter().map(|(k, (_, v))| (k.clone(), v.value()));
+    let written = Value::Map(with_values.chain(cell.iter().map(|(k, v)| (k.clone(), v.value()))).collect());
+    let params = kind.check(&written).map_err(|e| refuse(&name, declared, with, cell, &e))?;
     // Labels come from the canonical value, so that `1` and `1.0` name the same unit of a stage that reads a float.
     let axis = |k: &String, v: &Node| (k.clone(), params.get(k).cloned().unwrap_or_else(|| v.value()));
-    let axes: BTreeMap<String, Value> = cell.iter().map(|(k, v)| axis(k, v)).collect();
+    let axes: ValueMap = cell.iter().map(|(k, v)| axis(k, v)).collect();
     let label = label(&axes);
     let id = if label.is_empty() { name } else { format!("{name}/{label}") };
-    let seed = derive_seed(seed, kind.seed_name(), &params);
+    let seed = derive_seed(seed, kind.seed_name(), &defaults.seed_params(kind, &written, &params));
     Ok(Unit { stage, label, id, axes, params, seed, inputs: Vec::new() })
 }
 
@@ -172,37 +195,6 @@ fn cycle(stages: &[Declared], needs: &[Vec<usize>], done: &[bool], by_name: &[us
         }
         path.push(next);
     }
-}
-
-/// Joins the units of a stage with the units it needs; the rule stands in [`crate::plan`].
-fn join(plan: &mut Plan, stage: usize, declared: &Declared) -> Result<()> {
-    for need in &declared.needs {
-        let Some(up) = plan.stages.iter().position(|s| s.name == need.text()) else { continue };
-        let (upstream, downstream) = (&plan.stages[up], &plan.stages[stage]);
-        let shared: Vec<&String> = upstream.axes.iter().filter(|a| downstream.axes.contains(a)).collect();
-        let place = |unit: &Unit| -> Vec<u8> {
-            let value = |a: &&String| unit.axes.get(*a).map(Value::joined).unwrap_or_default();
-            Value::List(shared.iter().map(value).collect()).canonical_bytes()
-        };
-        let mut groups: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
-        for index in upstream.units.clone() {
-            groups.entry(place(&plan.units[index])).or_default().push(index);
-        }
-        let range = downstream.units.clone();
-        for index in range {
-            let found = groups.get(&place(&plan.units[index])).cloned().ok_or_else(|| {
-                let id = &plan.units[index].id;
-                let axes = shared.iter().map(|a| format!("`{a}`")).collect::<Vec<_>>().join(", ");
-                ConfigError::at(need, format!("unit `{id}` finds no unit of `{}` with the same {axes}", need.text()))
-                    .help("give both stages the same values on the axes they share, or exclude the unit")
-            })?;
-            plan.units[index].inputs.extend(found);
-        }
-    }
-    for unit in &mut plan.units[plan.stages[stage].units.clone()] {
-        unit.inputs.sort_unstable();
-    }
-    Ok(())
 }
 
 /// By axis values, numbers as numbers, so that `seed=2` comes before `seed=10`.

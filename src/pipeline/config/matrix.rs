@@ -14,12 +14,42 @@ type Result<T> = std::result::Result<T, ConfigError>;
 /// One cell: for each axis a value and where it was written.
 pub type Cell = BTreeMap<String, Node>;
 
-/// More cells than this in one stage is taken for a mistake.
-const MOST: usize = 1_000_000;
+/// More cells than this in one stage, or units in a plan, are taken for a mistake.
+pub(super) const MOST: usize = 1_000_000;
+
+/// The cells of a matrix, made one at a time: a million of them at once would take gigabytes.
+pub struct Cells {
+    axes: Vec<(String, Vec<Node>)>,
+    rules: Vec<Rule>,
+    /// The number of the next cell, counted with the last axis fastest.
+    next: usize,
+    count: usize,
+}
+
+impl Iterator for Cells {
+    type Item = Cell;
+
+    fn next(&mut self) -> Option<Cell> {
+        while self.next < self.count {
+            let mut rest = self.next;
+            self.next += 1;
+            let mut cell = Cell::new();
+            for (name, values) in self.axes.iter().rev() {
+                cell.insert(name.clone(), values[rest % values.len()].clone());
+                rest /= values.len();
+            }
+            let excluded = self.rules.iter().any(|rule| rule.iter().all(|(axis, any)| matches(cell.get(axis), any)));
+            if !excluded {
+                return Some(cell);
+            }
+        }
+        None
+    }
+}
 
 /// All cells, or the single empty one when there is no matrix.
-pub fn cells(stage: &str, axes: &Entries, exclude: Option<&Node>) -> Result<Vec<Cell>> {
-    let mut cells = vec![Cell::new()];
+pub fn cells(stage: &str, axes: &Entries, exclude: Option<&Node>) -> Result<Cells> {
+    let mut cells = Cells { axes: Vec::new(), rules: Vec::new(), next: 0, count: 1 };
     for (name, (key, node)) in axes {
         let values = axis(node, &format!("stage `{stage}`, axis `{name}`"))?;
         if values.is_empty() {
@@ -29,27 +59,18 @@ pub fn cells(stage: &str, axes: &Entries, exclude: Option<&Node>) -> Result<Vec<
             )
             .help("give it a value, or remove the axis (in a profile: `null`)"));
         }
-        if cells.len().saturating_mul(values.len()) > MOST {
+        cells.count = cells.count.saturating_mul(values.len());
+        if cells.count > MOST {
             return Err(ConfigError::at(key, format!("stage `{stage}`: the matrix has more than {MOST} cells")));
         }
-        cells = cells
-            .iter()
-            .flat_map(|cell| {
-                values.iter().map(|v| {
-                    let mut cell = cell.clone();
-                    cell.insert(name.clone(), v.clone());
-                    cell
-                })
-            })
-            .collect();
+        cells.axes.push((name.clone(), values));
     }
     if let Some(exclude) = exclude {
-        let rules = rules(stage, axes, exclude)?;
-        let out = |cell: &Cell| rules.iter().any(|rule| rule.iter().all(|(axis, any)| matches(cell.get(axis), any)));
-        cells.retain(|cell| !out(cell));
-        if cells.is_empty() {
+        cells.rules = rules(stage, axes, exclude)?;
+        if cells.next().is_none() {
             return Err(ConfigError::at(exclude, format!("stage `{stage}`: `exclude` leaves no cell to run")));
         }
+        cells.next = 0;
     }
     Ok(cells)
 }
@@ -58,6 +79,7 @@ fn matches(value: Option<&Node>, any: &[Value]) -> bool {
     value.is_some_and(|v| any.iter().any(|a| a.same(&v.value())))
 }
 
+/// For each axis that the rule names, the values it excludes.
 type Rule = Vec<(String, Vec<Value>)>;
 
 /// `exclude` is a list of maps; a map excludes the cells that agree with it on every axis it names.
@@ -154,10 +176,17 @@ fn range(node: &Node, what: &str) -> Result<Option<Vec<Node>>> {
             }
             let whole = (from.0.as_i64(), step.0.as_i64());
             let value = |i: usize| match whole {
-                (Some(from), Some(step)) => Value::Int(from + step * i as i64),
-                _ => Value::Float(tidy(from.1 + step.1 * i as f64)),
+                // A sum past the largest whole number is a mistake, not a negative number.
+                (Some(from), Some(step)) => {
+                    step.checked_mul(i as i64).and_then(|rise| from.checked_add(rise)).map(Value::Int)
+                }
+                _ => Some(Value::Float(tidy(from.1 + step.1 * i as f64))),
             };
-            Ok(Some((0..=count as usize).map(|i| scalar(value(i))).collect()))
+            let values: Option<Vec<Node>> = (0..=count as usize).map(|i| value(i).map(scalar)).collect();
+            match values {
+                Some(values) => Ok(Some(values)),
+                None => Err(bad(format!("the range goes past {}, the largest whole number", i64::MAX))),
+            }
         }
         _ => Ok(None),
     }

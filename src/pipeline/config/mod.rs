@@ -36,12 +36,14 @@
 //! `--set seed=7` the run seed, `--set stage.key=value` a parameter or an axis of one stage.
 
 mod build;
+mod join;
 pub mod matrix;
 pub mod overlay;
+mod seed;
 pub mod substitute;
 
 pub use crate::yaml::ConfigError;
-use crate::yaml::{self, Node, YamlText};
+use crate::yaml::{self, Limits, Node, YamlText};
 use overlay::Overlaid;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +60,13 @@ impl Config {
     /// Reads and parses the file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
-        let text = fs_err::read_to_string(path).map_err(|e| ConfigError::unreadable(path, &e))?;
+        let unreadable = |e: std::io::Error| ConfigError::unreadable(path, &e);
+        let meta = std::fs::metadata(path).map_err(unreadable)?;
+        if !meta.is_file() || meta.len() > Limits::WRITTEN.bytes as u64 {
+            let most = Limits::WRITTEN.bytes;
+            return Err(unreadable(std::io::Error::other(format!("it is not a plain file of at most {most} bytes"))));
+        }
+        let text = fs_err::read_to_string(path).map_err(unreadable)?;
         let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::parse(&name, &text, folder)

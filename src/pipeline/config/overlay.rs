@@ -83,13 +83,14 @@ impl Overlaid {
         Ok(all)
     }
 
-    /// Overrides the file by the chosen profile. The profiles written before it are checked on the way; those after it are
-    /// not.
+    /// Checks every profile and overrides the file by the chosen one.
     fn profile(&mut self, root: &Node, chosen: &str) -> Result<()> {
         let profiles = root.get("profiles");
         let entries = profiles.map(|p| map(p, "`profiles`")).transpose()?.unwrap_or(&[]);
+        let mut found = None;
         for (name, body) in entries {
             let what = format!("profile `{}`", name.text());
+            profile_name(name)?;
             let mut copy = self.clone();
             keys(body, PROFILE, &what)?;
             if let Some(seed) = body.get("seed") {
@@ -101,9 +102,12 @@ impl Overlaid {
                 copy.stage(stage, &what)?.override_by(body, &format!("{what}, stage `{}`", stage.text()))?;
             }
             if name.text() == chosen {
-                *self = copy;
-                return Ok(());
+                found = Some(copy);
             }
+        }
+        if let Some(found) = found {
+            *self = found;
+            return Ok(());
         }
         if chosen == "default" {
             return Ok(());
@@ -180,6 +184,18 @@ impl Declared {
         }
         Ok(())
     }
+}
+
+/// Refuses the name of a profile that could not name its lock file and its folder of published files.
+fn profile_name(name: &Node) -> Result<()> {
+    let text = name.text();
+    let fits = |c: char| c.is_alphanumeric() || "-_.+".contains(c);
+    if text.is_empty() || text.starts_with('.') || text.ends_with(".lock") || !text.chars().all(fits) {
+        return Err(ConfigError::at(name, format!("`{text}` cannot name a profile")).help(
+            "letters, digits, `-`, `_`, `+` and `.` will do, and no `.` at the start: files are named after it",
+        ));
+    }
+    Ok(())
 }
 
 fn declare(name: &Node, body: &Node) -> Result<Declared> {

@@ -88,6 +88,11 @@ pub enum Finding {
         /// The error.
         error: String,
     },
+    /// The lock file is there and cannot be read.
+    LockUnreadable {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line of the store's journal was damaged; the unit it recorded, if any, will run again.
     DamagedRecord {
         /// Line number in the journal.
@@ -111,6 +116,13 @@ impl std::fmt::Display for Finding {
                 write!(f, "`{unit}`: executed again, artefact `{artefact}` came out with other bytes")
             }
             Finding::RerunFailed { unit, error } => write!(f, "`{unit}`: executed again, it failed: {error}"),
+            Finding::LockUnreadable { path } => {
+                write!(
+                    f,
+                    "`{}` cannot be read, so nothing was compared with it; the next run writes it anew",
+                    path.display()
+                )
+            }
             Finding::DamagedRecord { line } => {
                 write!(f, "line {line} of the store's journal is damaged; what it recorded will be computed again")
             }
@@ -150,6 +162,45 @@ pub struct Collected {
     pub kept: usize,
     /// Their bytes.
     pub kept_bytes: u64,
+    /// What goes, by stage and reason.
+    pub groups: Vec<CollectedGroup>,
+}
+
+/// Results of one stage that go for one reason.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CollectedGroup {
+    /// The stage they were computed for; empty for files that no result names.
+    pub stage: String,
+    /// Why they go.
+    pub reason: CollectReason,
+    /// Results.
+    pub records: usize,
+    /// Objects that go with them.
+    pub objects: usize,
+    /// Bytes of those objects.
+    pub bytes: u64,
+}
+
+/// Why gc removes a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CollectReason {
+    /// No profile has a unit of this name any more.
+    NoSuchUnit,
+    /// The unit has other parameters, inputs or code now.
+    Superseded,
+    /// Files that no result names: left by a process that was killed, or by a lost line of the journal.
+    NoRecord,
+}
+
+impl std::fmt::Display for CollectReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            CollectReason::NoSuchUnit => "no profile has the unit any more",
+            CollectReason::Superseded => "other parameters, inputs or code now",
+            CollectReason::NoRecord => "no result names the file",
+        })
+    }
 }
 
 /// Where an artefact lies.

@@ -3,21 +3,20 @@
 use crate::engine::Engine;
 use crate::engine::answers::{Located, StageStatus, UnitLog, Why};
 use crate::error::{Error, Result};
-use crate::freshness::Freshness;
+use crate::freshness::{Freshness, Judge};
 use crate::plan::target::select;
 
 impl Engine {
     /// Judges every unit of the plan.
-    pub(crate) fn states(&self, health: bool) -> Result<Vec<Freshness>> {
+    pub(crate) fn states(&self, judge: &Judge<'_>, health: bool) -> Result<Vec<Option<Freshness>>> {
         self.store().journal.refresh()?;
-        let scope = vec![true; self.plan().units.len()];
-        Ok(self.judge().all(&scope, health)?.into_iter().flatten().collect())
+        judge.all(&vec![true; self.plan().units.len()], health)
     }
 
     /// One row per stage, in plan order.
     pub fn status(&self) -> Result<Vec<StageStatus>> {
-        let states = self.states(true)?;
         let judge = self.judge();
+        let states = self.states(&judge, true)?;
         let mut rows = Vec::new();
         for stage in &self.plan().stages {
             let mut row = StageStatus {
@@ -33,19 +32,23 @@ impl Engine {
             };
             for unit in stage.units.clone() {
                 match &states[unit] {
-                    Freshness::Fresh { record, .. } => {
+                    Some(Freshness::Fresh { record, .. }) => {
                         row.fresh += 1;
                         row.size += record.size();
                         row.duration += record.provenance.wall;
                         continue;
                     }
-                    Freshness::Stale { key, .. } if self.store().journal.with(|i| i.failures.contains_key(key)) => {
+                    Some(Freshness::Stale { key, .. })
+                        if self.store().journal.with(|i| i.failures.contains_key(key)) =>
+                    {
                         row.failed += 1;
                     }
                     _ => row.stale += 1,
                 }
                 if row.reason.is_none() {
-                    row.reason = judge.reasons(unit, &states[unit]).0.into_iter().next();
+                    row.reason = states[unit].as_ref().and_then(|state| {
+                        judge.reasons(unit, state, || judge.parts_in(unit, &states)).0.into_iter().next()
+                    });
                     row.first_stale = Some(self.plan().units[unit].id.clone());
                 }
             }
@@ -57,15 +60,17 @@ impl Engine {
     /// Why the targets are stale, or that they are not.
     pub fn why<S: AsRef<str>>(&self, targets: &[S]) -> Result<Vec<Why>> {
         let chosen = select(self.plan(), targets)?;
-        let states = self.states(true)?;
         let judge = self.judge();
+        let states = self.states(&judge, true)?;
         let answer = |unit: usize| {
-            let state = &states[unit];
-            let (reasons, compared_with) = judge.reasons(unit, state);
-            let (key, record) = match state {
-                Freshness::Fresh { key, record } => (Some(*key), Some(record)),
-                Freshness::Stale { key, .. } => (Some(*key), None),
-                Freshness::Unknown { .. } => (None, None),
+            let (reasons, compared_with) = match &states[unit] {
+                Some(state) => judge.reasons(unit, state, || judge.parts_in(unit, &states)),
+                None => Default::default(),
+            };
+            let (key, record) = match &states[unit] {
+                Some(Freshness::Fresh { key, record }) => (Some(*key), Some(record)),
+                Some(Freshness::Stale { key, .. }) => (Some(*key), None),
+                _ => (None, None),
             };
             let provenance = record.map(|r| r.provenance.clone());
             let host = provenance.as_ref().and_then(|p| self.store().journal.with(|i| i.hosts.get(&p.host).cloned()));
@@ -79,11 +84,11 @@ impl Engine {
     /// path to something stale is never shown.
     pub fn locate<S: AsRef<str>>(&self, targets: &[S], artefact: Option<&str>) -> Result<Vec<Located>> {
         let chosen = select(self.plan(), targets)?;
-        let states = self.states(true)?;
+        let states = self.states(&self.judge(), true)?;
         let mut out = Vec::new();
         for unit in chosen {
             let id = &self.plan().units[unit].id;
-            let Freshness::Fresh { record, .. } = &states[unit] else {
+            let Some(Freshness::Fresh { record, .. }) = &states[unit] else {
                 return Err(Error::NoResult { unit: id.clone() });
             };
             let publish = &self.plan().stage_of(unit).publish;
@@ -109,14 +114,14 @@ impl Engine {
     /// The logs of the targets' last attempts.
     pub fn logs<S: AsRef<str>>(&self, targets: &[S]) -> Result<Vec<UnitLog>> {
         let chosen = select(self.plan(), targets)?;
-        let states = self.states(false)?;
+        let states = self.states(&self.judge(), false)?;
         let mut out = Vec::new();
         for unit in chosen {
             let u = &self.plan().units[unit];
             let (key, provenance) = match &states[unit] {
-                Freshness::Fresh { key, record } => (*key, Some(record.provenance.clone())),
-                Freshness::Stale { key, .. } => (*key, None),
-                Freshness::Unknown { .. } => return Err(Error::NoResult { unit: u.id.clone() }),
+                Some(Freshness::Fresh { key, record }) => (*key, Some(record.provenance.clone())),
+                Some(Freshness::Stale { key, .. }) => (*key, None),
+                _ => return Err(Error::NoResult { unit: u.id.clone() }),
             };
             let path = self.store().log_path(&key);
             let error = self.store().journal.with(|i| i.failures.get(&key).map(|f| f.error.clone()));

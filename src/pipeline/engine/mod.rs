@@ -6,12 +6,14 @@
 //!   that nothing refers to. [`answers`] holds the types of their answers.
 
 pub mod answers;
-mod collect;
+pub mod collect;
 mod execute;
 mod inspect;
+mod mark;
 mod verify;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::freshness::key::Key;
 use crate::freshness::stale::Stale;
 use crate::freshness::{Freshness, Judge};
 use crate::host;
@@ -23,12 +25,13 @@ use crate::run::executor::Executor;
 use crate::run::local::Local;
 use crate::run::schedule::Scheduler;
 use crate::run::{Force, Pending, RunOptions, Summary};
+use crate::store::claim::Role;
 use crate::store::lockfile::{Locked, Lockfile};
 use crate::store::record::{Host, Record};
 use crate::store::{Session, Store};
 use crate::value::digest::Digest;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the engine must know in addition to the plan.
@@ -70,13 +73,19 @@ pub struct Engine {
 impl Engine {
     /// Opens the store, or an empty one. Writes nothing before the first [`Engine::run`].
     pub fn open(plan: Plan, options: EngineOptions) -> Result<Self> {
-        let EngineOptions { name, program, rustc, env, recorded, store } = options;
-        let store = Store::open(store.unwrap_or_else(|| plan.folder.join(format!(".{name}"))))?;
+        let folder = options.store.clone().unwrap_or_else(|| plan.folder.join(format!(".{}", options.name)));
+        Ok(Self::with_store(plan, Store::open(folder)?, options))
+    }
+
+    /// The same with a store that is open already: reading a long journal takes as long as checking a large plan, and a
+    /// program may do both at once.
+    pub fn with_store(plan: Plan, store: Store, options: EngineOptions) -> Self {
+        let EngineOptions { name, program, rustc, env, recorded, .. } = options;
         let host = host::host(&program, &rustc);
         let host_digest = Digest::of(format!("{host:?}").as_bytes());
         let settings = recorded.into_iter().filter_map(|name| env.get(&name).map(|v| (name.clone(), v.to_string())));
         let settings = settings.collect();
-        Ok(Self { plan, store, name, env: Arc::new(env), settings, host, host_digest })
+        Self { plan, store, name, env: Arc::new(env), settings, host, host_digest }
     }
 
     /// The plan.
@@ -128,7 +137,7 @@ impl Engine {
     pub fn run(&self, options: &RunOptions, events: &mut dyn FnMut(Event)) -> Result<Summary> {
         let most = if options.jobs == 0 { host::cores() } else { options.jobs };
         std::thread::scope(|scope| {
-            let mut local = Local::new(scope, self, most, options.cancel.clone());
+            let mut local = Local::new(scope, self, most);
             self.run_on(&mut local, options, events)
         })
     }
@@ -140,8 +149,12 @@ impl Engine {
         options: &RunOptions,
         events: &mut dyn FnMut(Event),
     ) -> Result<Summary> {
+        // Before anything is judged: gc must not remove what this run finds fresh. A store that cannot be written has no
+        // gate; it is good enough for a run that has nothing to do.
+        let waiting = || events(Event::Note("waiting for gc to end in this project".to_string()));
+        let gate = self.store.enter(waiting).ok();
         self.store.journal.refresh()?;
-        Scheduler::new(self, options, executor, events)?.run(executor)
+        Scheduler::new(self, options, executor, events)?.run(executor, gate)
     }
 
     /// What [`Engine::run`] would run, and why, in plan order. Units whose only reason is
@@ -154,10 +167,10 @@ impl Engine {
         let mut pending = Vec::new();
         for unit in (0..self.plan.units.len()).filter(|&u| scope[u]) {
             let mut state = judge.one(unit, &states, true)?;
-            let mut reasons = judge.reasons(unit, &state).0;
+            let mut reasons = judge.reasons(unit, &state, || judge.parts_in(unit, &states)).0;
             if forced[unit] {
-                if let Freshness::Fresh { key, record } = &state {
-                    state = Freshness::Stale { key: *key, parts: record.parts.clone(), damage: vec![Stale::Forced] };
+                if let Freshness::Fresh { key, .. } = &state {
+                    state = Freshness::Stale { key: *key, damage: vec![Stale::Forced] };
                 }
                 reasons.insert(0, Stale::Forced);
             }
@@ -199,9 +212,9 @@ impl Engine {
         Ok((scope, forced))
     }
 
-    /// Begins a session of work on the store from outside a run: what a cluster worker holds while it executes units.
-    pub fn session(&self) -> Result<Session> {
-        self.store.begin()
+    /// Begins work on the store outside a run; gc stays away until it ends.
+    pub(crate) fn session(&self, role: Role) -> Result<Session> {
+        self.store.begin(role, self.store.enter(|| {})?)
     }
 
     /// A digest of everything that may run and how: two processes with equal digests mean the same units by the same
@@ -223,12 +236,26 @@ impl Engine {
         self.plan.units.iter().position(|u| u.id == id)
     }
 
-    /// Writes the lock file: the units that are done as they are now, the plan's other units as the file had them.
-    pub(crate) fn write_lock(&self, done: &[(usize, &Arc<Record>)]) -> Result<bool> {
+    /// Writes the lock file: the units that are done as they are now, the plan's other units as the file had them. Runs of
+    /// different targets may do this at once, so a change is made under the journal's lock.
+    pub(crate) fn write_lock(&self, done: &[(usize, Key, &Arc<Record>)]) -> Result<()> {
         let path = self.lock_path();
+        let text = self.locked_with(done, &path).render(&self.name);
+        if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+            return Ok(());
+        }
+        let write = || self.locked_with(done, &path).save(&path, &self.name).map(drop);
+        match self.store.journal.locked(write) {
+            // A store that cannot be written has no second writer either.
+            Err(Error::ReadOnly(_)) => write(),
+            written => written,
+        }
+    }
+
+    fn locked_with(&self, done: &[(usize, Key, &Arc<Record>)], path: &Path) -> Lockfile {
         let mut lock = Lockfile::default();
         if done.len() < self.plan.units.len() {
-            let mut old = Lockfile::load(&path).unwrap_or_default();
+            let mut old = Lockfile::load(path).unwrap_or_default();
             for unit in &self.plan.units {
                 let stage = &self.plan.stages[unit.stage].name;
                 if let Some(line) = old.stages.get_mut(stage).and_then(|units| units.remove(&unit.label)) {
@@ -236,13 +263,13 @@ impl Engine {
                 }
             }
         }
-        for (unit, record) in done {
+        for (unit, key, record) in done {
             let unit = &self.plan.units[*unit];
             let artefacts = record.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
-            let locked = Locked { key: record.parts.key(), artefacts };
+            let locked = Locked { key: *key, artefacts };
             let stage = self.plan.stages[unit.stage].name.clone();
             lock.stages.entry(stage).or_default().insert(unit.label.clone(), locked);
         }
-        lock.save(&path, &self.name)
+        lock
     }
 }

@@ -7,6 +7,7 @@ use crate::freshness::Freshness;
 use crate::freshness::key::Key;
 use crate::plan::target::select;
 use crate::run::executor::{Job, Outcome};
+use crate::store::claim::Role;
 use crate::store::index::Entry;
 use crate::store::lockfile::Lockfile;
 use crate::store::objects::Health;
@@ -19,11 +20,11 @@ impl Engine {
     /// The targets that have a result on record, whatever became of its objects.
     fn recorded<S: AsRef<str>>(&self, targets: &[S], found: &mut Verified) -> Result<Vec<(usize, Key, Arc<Record>)>> {
         let chosen = select(self.plan(), targets)?;
-        let states = self.states(false)?;
+        let states = self.states(&self.judge(), false)?;
         let mut out = Vec::new();
         for unit in chosen {
             match &states[unit] {
-                Freshness::Fresh { key, record } => out.push((unit, *key, record.clone())),
+                Some(Freshness::Fresh { key, record }) => out.push((unit, *key, record.clone())),
                 _ => found.stale += 1,
             }
         }
@@ -35,7 +36,12 @@ impl Engine {
     /// file times are as they were.
     pub fn verify<S: AsRef<str>>(&self, targets: &[S]) -> Result<Verified> {
         let mut found = Verified::default();
-        let lock = Lockfile::load(&self.lock_path()).unwrap_or_default();
+        let path = self.lock_path();
+        let lock = Lockfile::load(&path);
+        if lock.is_none() && path.exists() {
+            found.problems.push(Finding::LockUnreadable { path });
+        }
+        let lock = lock.unwrap_or_default();
         let (mut bad, mut hashed) = (Vec::new(), HashSet::new());
         for (unit, key, record) in self.recorded(targets, &mut found)? {
             found.units += 1;
@@ -76,7 +82,7 @@ impl Engine {
         let mut units = self.recorded(targets, &mut found)?;
         let order = |key: &Key| Digest::of(format!("{random} {key}").as_bytes());
         units.sort_by_cached_key(|(_, key, _)| order(key));
-        let session = self.session()?;
+        let session = self.session(Role::Run)?;
         for (unit, key, record) in units.into_iter().take(count) {
             let (threads, scratch) = (record.provenance.threads, session.scratch.clone());
             let parts = record.parts.clone();
@@ -95,7 +101,7 @@ impl Engine {
                 }
                 Outcome::Failed { error } => found.problems.push(Finding::RerunFailed { unit: id, error }),
                 Outcome::Broken { error } => return Err(error),
-                Outcome::Stored => {}
+                Outcome::Stored | Outcome::Stopped => {}
             }
         }
         Ok(found)

@@ -18,6 +18,7 @@
 //! | stage name, profile, comments, layout of pipeline.yaml | they change no byte; renaming a stage keeps its results (and reruns its readers, who know it by name) |
 //! | upstream *keys* | **early cutoff**: an upstream unit that reran and wrote equal bytes changes nothing below it |
 //! | threads, jobs, executor, host | results may not depend on them (`verify --rerun` checks) |
+//! | instruction set, caches, C library | the libraries compute the same bits with all of them; a GPU does not, and is an external |
 //! | file times, absolute paths | a copied project is the same project |
 //! | retries, resources, publish | they say how to run, not what comes out |
 //!
@@ -32,6 +33,7 @@ use crate::freshness::stale::Stale;
 use crate::value::Value;
 use crate::value::digest::Digest;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The artefacts of one upstream unit: name to digest.
@@ -80,9 +82,10 @@ pub fn code_digest(sources: &Sources) -> Digest {
     Digest::of(&bytes)
 }
 
-/// The seed of a unit: a function of (run seed, kind, canonical parameters). See [`crate::Context::seed`] for why.
+/// The seed of a unit: a function of the run seed, the kind, and the parameters that the user set and that matter to
+/// randomness. See [`crate::Context::seed`] for why.
 pub fn derive_seed(run_seed: u64, kind: &str, params: &Value) -> u64 {
-    let mut bytes = b"repro seed 1\0".to_vec();
+    let mut bytes = b"pipeline seed 2\0".to_vec();
     bytes.extend(run_seed.to_le_bytes());
     text(&mut bytes, kind);
     params.write_canonical(&mut bytes);
@@ -139,18 +142,19 @@ impl KeyParts {
             let empty = Sources::new();
             let then = sources(&self.code).unwrap_or(&empty);
             let now = sources(&new.code).unwrap_or(&empty);
-            for (source, _, _) in changes(then, now) {
-                out.push(Stale::CodeChanged { source: source.clone() });
+            for (source, _, _) in changes(entries(then), entries(now)) {
+                out.push(Stale::CodeChanged { source: source.to_string() });
             }
         }
-        for (name, old, new) in changes(&self.externals, &new.externals) {
-            out.push(Stale::ExternalChanged { name: name.clone(), old: old.cloned(), new: new.cloned() });
+        for (name, old, new) in changes(entries(&self.externals), entries(&new.externals)) {
+            out.push(Stale::ExternalChanged { name: name.to_string(), old: old.cloned(), new: new.cloned() });
         }
         if inputs_known {
             let none = ArtefactDigests::new();
-            for (unit, old, new) in changes(&self.inputs, &new.inputs) {
-                for (artefact, old, new) in changes(old.unwrap_or(&none), new.unwrap_or(&none)) {
-                    let (unit, artefact) = (unit.clone(), artefact.clone());
+            for (unit, old, new) in changes(entries(&self.inputs), entries(&new.inputs)) {
+                let (old, new) = (entries(old.unwrap_or(&none)), entries(new.unwrap_or(&none)));
+                for (artefact, old, new) in changes(old, new) {
+                    let (unit, artefact) = (unit.to_string(), artefact.to_string());
                     out.push(Stale::InputChanged { unit, artefact, old: old.copied(), new: new.copied() });
                 }
             }
@@ -159,16 +163,33 @@ impl KeyParts {
     }
 }
 
-/// The keys under which two sorted maps differ, with both values.
+/// The keys under which two mappings differ, with both values. Both come sorted by key.
 fn changes<'a, V: PartialEq>(
-    old: &'a BTreeMap<String, V>,
-    new: &'a BTreeMap<String, V>,
-) -> Vec<(&'a String, Option<&'a V>, Option<&'a V>)> {
-    let gone = old.iter().filter(|(k, _)| !new.contains_key(*k)).map(|(k, v)| (k, Some(v), None));
-    let other = new.iter().map(|(k, v)| (k, old.get(k), Some(v))).filter(|(_, old, new)| old != new);
-    let mut all: Vec<_> = gone.chain(other).collect();
-    all.sort_by_key(|(k, _, _)| *k);
-    all
+    old: impl IntoIterator<Item = (&'a str, &'a V)>,
+    new: impl IntoIterator<Item = (&'a str, &'a V)>,
+) -> Vec<(&'a str, Option<&'a V>, Option<&'a V>)> {
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    let mut out = Vec::new();
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return out,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((then, _)), Some((now, _))) => then.cmp(now),
+        };
+        let then = if order.is_le() { old.next() } else { None };
+        let now = if order.is_ge() { new.next() } else { None };
+        if then.map(|(_, v)| v) != now.map(|(_, v)| v)
+            && let Some((key, _)) = then.or(now)
+        {
+            out.push((key, then.map(|(_, v)| v), now.map(|(_, v)| v)));
+        }
+    }
+}
+
+/// The entries of a map for [`changes`].
+fn entries<V>(map: &BTreeMap<String, V>) -> impl Iterator<Item = (&str, &V)> {
+    map.iter().map(|(key, value)| (key.as_str(), value))
 }
 
 fn diff_params(path: &str, old: Option<&Value>, new: Option<&Value>, out: &mut Vec<Stale>) {
@@ -176,8 +197,8 @@ fn diff_params(path: &str, old: Option<&Value>, new: Option<&Value>, out: &mut V
         return;
     }
     if let (Some(Value::Map(old)), Some(Value::Map(new))) = (old, new) {
-        for (key, old, new) in changes(old, new) {
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        for (key, old, new) in changes(old.iter(), new.iter()) {
+            let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
             diff_params(&path, old, new, out);
         }
     } else {

@@ -28,9 +28,9 @@ pub(crate) enum Freshness {
     /// It has a current result.
     Fresh { key: Key, record: Arc<Record> },
     /// Its inputs are known and it has no current result. `damage` says what is wrong with the objects of its record.
-    Stale { key: Key, parts: KeyParts, damage: Vec<Stale> },
-    /// Inputs are stale, so its key is not known yet.
-    Unknown { parts: KeyParts, upstream: usize, count: usize },
+    Stale { key: Key, damage: Vec<Stale> },
+    /// `count` of its inputs are stale, `upstream` is one of them, so its key is not known yet.
+    Unknown { upstream: usize, count: usize },
 }
 
 /// At most this many former units are compared when looking for the nearest.
@@ -79,17 +79,17 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges a unit whose inputs are known by their records.
-    pub(crate) fn judge(&self, parts: KeyParts, health: bool) -> Result<Freshness> {
+    pub(crate) fn judge(&self, parts: &KeyParts, health: bool) -> Result<Freshness> {
         let key = parts.key();
         if !health {
             let record = self.store.journal.with(|i| i.records.get(&key).cloned());
             return Ok(match record {
                 Some(record) => Freshness::Fresh { key, record },
-                None => Freshness::Stale { key, parts, damage: Vec::new() },
+                None => Freshness::Stale { key, damage: Vec::new() },
             });
         }
         let Some((record, damage)) = self.store.look_up(&key)? else {
-            return Ok(Freshness::Stale { key, parts, damage: Vec::new() });
+            return Ok(Freshness::Stale { key, damage: Vec::new() });
         };
         if damage.is_empty() {
             return Ok(Freshness::Fresh { key, record });
@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
             Health::Missing => Stale::Missing { artefact },
             _ => Stale::Corrupt { artefact },
         };
-        Ok(Freshness::Stale { key, parts, damage: damage.into_iter().map(name).collect() })
+        Ok(Freshness::Stale { key, damage: damage.into_iter().map(name).collect() })
     }
 
     /// Judges the units in `scope`, which must hold the inputs of each of its units. `health` asks for the objects too.
@@ -114,36 +114,53 @@ impl<'a> Judge<'a> {
 
     /// Judges a unit whose inputs have been judged.
     pub(crate) fn one(&self, unit: usize, states: &[Option<Freshness>], health: bool) -> Result<Freshness> {
-        let record = |i: usize| match &states[i] {
-            Some(Freshness::Fresh { record, .. }) => Some(record.clone()),
-            _ => None,
-        };
-        let parts = self.parts(unit, record);
-        let stale: Vec<usize> = self.plan.units[unit].inputs.iter().copied().filter(|&i| record(i).is_none()).collect();
-        match stale.first() {
-            Some(&upstream) => Ok(Freshness::Unknown { parts, upstream, count: stale.len() }),
-            None => self.judge(parts, health),
+        let stale = |&&i: &&usize| !matches!(states[i], Some(Freshness::Fresh { .. }));
+        let mut stale = self.plan.units[unit].inputs.iter().filter(stale);
+        match stale.next() {
+            Some(&upstream) => Ok(Freshness::Unknown { upstream, count: 1 + stale.count() }),
+            None => self.judge(&self.parts_in(unit, states), health),
         }
     }
 
-    /// Why a unit is stale, and the former unit it was compared with when that has another label.
-    pub(crate) fn reasons(&self, unit: usize, state: &Freshness) -> (Vec<Stale>, Option<String>) {
-        self.store.journal.with(|index| self.reasons_in(index, unit, state))
+    /// The key parts of a unit whose inputs have been judged; inputs without a current result are left out.
+    pub(crate) fn parts_in(&self, unit: usize, states: &[Option<Freshness>]) -> KeyParts {
+        self.parts(unit, |i| match &states[i] {
+            Some(Freshness::Fresh { record, .. }) => Some(record.clone()),
+            _ => None,
+        })
     }
 
-    fn reasons_in(&self, index: &Index, unit: usize, state: &Freshness) -> (Vec<Stale>, Option<String>) {
-        let (parts, upstream) = match state {
+    /// Why a unit is stale, and the former unit it was compared with when that has another label. `parts` gives the
+    /// unit's key parts where they are needed: keeping them for every unit would cost a kilobyte each.
+    pub(crate) fn reasons(
+        &self,
+        unit: usize,
+        state: &Freshness,
+        parts: impl FnOnce() -> KeyParts,
+    ) -> (Vec<Stale>, Option<String>) {
+        self.store.journal.with(|index| self.reasons_in(index, unit, state, parts))
+    }
+
+    fn reasons_in(
+        &self,
+        index: &Index,
+        unit: usize,
+        state: &Freshness,
+        parts: impl FnOnce() -> KeyParts,
+    ) -> (Vec<Stale>, Option<String>) {
+        let upstream = match state {
             Freshness::Fresh { .. } => return (Vec::new(), None),
             Freshness::Stale { damage, .. } if !damage.is_empty() => return (damage.clone(), None),
-            Freshness::Stale { key, parts, .. } => {
+            Freshness::Stale { key, .. } => {
                 if let Some(failure) = index.failures.get(key) {
                     let error = failure.error.lines().next().unwrap_or_default().to_string();
                     return (vec![Stale::Failed { error }], None);
                 }
-                (parts, None)
+                None
             }
-            Freshness::Unknown { parts, upstream, count } => (parts, Some((*upstream, *count))),
+            Freshness::Unknown { upstream, count } => Some((*upstream, *count)),
         };
+        let parts = &parts();
         let mut former = None;
         let mut reasons = match self.nearest(index, unit, parts, upstream.is_none()) {
             Some((label, reasons)) => {

@@ -5,7 +5,7 @@
 //! this unit's result behind the key's back. A stage that wants to hand on a parameter writes it into an artefact.)
 
 use crate::kind::StageError;
-use crate::value::Value;
+use crate::value::{Value, ValueMap};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -58,7 +58,7 @@ pub struct Input {
     /// `stage/label`.
     pub id: String,
     /// Its cell of its stage's matrix.
-    pub axes: BTreeMap<String, Value>,
+    pub axes: ValueMap,
     /// Where each artefact lies, by name. Read only.
     pub artefacts: BTreeMap<String, PathBuf>,
 }
@@ -115,7 +115,7 @@ pub(crate) type ProgressFn = dyn Fn(f64, &str) + Send + Sync;
 pub struct Context {
     pub(crate) id: String,
     pub(crate) params: Value,
-    pub(crate) axes: BTreeMap<String, Value>,
+    pub(crate) axes: ValueMap,
     pub(crate) inputs: BTreeMap<String, Vec<Input>>,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
@@ -139,7 +139,7 @@ impl Context {
     }
 
     /// This unit's cell of the matrix, for labels in tables.
-    pub fn axes(&self) -> &BTreeMap<String, Value> {
+    pub fn axes(&self) -> &ValueMap {
         &self.axes
     }
 
@@ -175,11 +175,12 @@ impl Context {
         Ok(self.scratch.join(name))
     }
 
-    /// The seed of this unit's randomness, derived from (run seed, kind, canonical parameters).
+    /// The seed of this unit's randomness, derived from the run seed, the kind, and the parameters that the user set to
+    /// something else than their default, without those that do not matter to randomness ([`crate::Kind::seedless`]).
     ///
-    /// Neither code nor inputs enter it: editing a message in a trainer must not reshuffle its initial weights, or every
-    /// difference after an edit would be edit and luck mixed. Two units of one kind differ in a parameter, so they differ
-    /// in seed; a unit keeps its seed when others come and go.
+    /// Neither code nor inputs enter it: editing a message in a trainer must not change its initial weights, or every
+    /// difference after an edit would be edit and luck mixed. Nor do defaults: a new parameter, or a default written out,
+    /// changes no seed. A unit keeps its seed when others come and go.
     pub fn seed(&self) -> u64 {
         self.seed
     }

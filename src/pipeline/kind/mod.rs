@@ -68,6 +68,12 @@ pub trait Kind: Send + Sync {
     /// parameters must return equal values, since this is what enters the key.
     fn check(&self, params: &Value) -> Result<Value, ParamError>;
 
+    /// Parameters that do not matter to randomness: how long to train, say. They stay out of the unit's seed, so that the
+    /// same model trained longer starts where it started before.
+    fn seedless(&self) -> &[&str] {
+        &[]
+    }
+
     /// What outside the DAG the result depends on, by name: the digest of a data folder, the backend that will be used.
     /// Asked for at every run, so it must be cheap. The default is nothing.
     fn externals(&self, params: &Value, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
@@ -88,7 +94,9 @@ pub trait Stage: Send + Sync + 'static {
     /// One line that says what the kind does.
     const ABOUT: &'static str;
     /// See [`Kind::schema`].
-    const SCHEMA: u32;
+    const SCHEMA: u32 = 1;
+    /// See [`Kind::seedless`].
+    const SEEDLESS: &'static [&'static str] = &[];
     /// The parameters, with `#[serde(deny_unknown_fields)]` and `#[serde(default)]` where a default exists.
     type Params: Serialize + DeserializeOwned;
 
@@ -129,6 +137,9 @@ impl<S: Stage> Kind for Typed<S> {
     }
     fn sources(&self) -> &[(String, String)] {
         &self.sources
+    }
+    fn seedless(&self) -> &[&str] {
+        S::SEEDLESS
     }
     fn check(&self, params: &Value) -> Result<Value, ParamError> {
         let typed: S::Params = from_value(params)?;

@@ -5,6 +5,7 @@ use crate::value::size::bytes;
 use crate::value::typed::{ParamError, from_value};
 use crate::yaml::{YamlText, parse};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Options of the cluster executor. None of them enters a key: they say how to run, not what comes out.
@@ -39,6 +40,8 @@ pub struct SlurmOptions {
     pub retries: u32,
     /// Seconds that a shared file system may take to show a file of another node.
     pub grace: f64,
+    /// Seconds that a command of Slurm may take before it is given up.
+    pub timeout: f64,
 }
 
 impl Default for SlurmOptions {
@@ -58,6 +61,7 @@ impl Default for SlurmOptions {
             max_array: 1000,
             retries: 2,
             grace: 10.0,
+            timeout: 60.0,
         }
     }
 }
@@ -78,6 +82,7 @@ impl SlurmOptions {
         };
         positive("chunk", options.chunk)?;
         positive("grace", options.grace)?;
+        positive("timeout", options.timeout)?;
         if options.spread == 0 {
             return Err(ParamError::new("spread", "0 tasks cannot do anything; write 1 or more"));
         }
@@ -89,9 +94,10 @@ impl SlurmOptions {
 
     /// These options overridden by `KEY=VALUE` pairs; values are YAML.
     pub fn with(&self, sets: &[(String, String)]) -> Result<Self, ParamError> {
-        let Value::Map(mut all) = crate::value::typed::to_value(self)? else {
+        let Value::Map(all) = crate::value::typed::to_value(self)? else {
             return Err(ParamError::new("", "the options of the cluster are not a map"));
         };
+        let mut all: BTreeMap<String, Value> = all.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
         for (key, value) in sets {
             let node = parse(YamlText::new("--slurm", value)).map_err(|e| ParamError::new(key.clone(), e))?;
             let mut value = node.value();
@@ -104,11 +110,15 @@ impl SlurmOptions {
             }
             all.insert(key.clone(), value);
         }
-        Self::from_value(&Value::Map(all))
+        Self::from_value(&Value::Map(all.into_iter().collect()))
     }
 
     pub(crate) fn grace(&self) -> Duration {
         Duration::from_secs_f64(self.grace)
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout)
     }
 
     /// Mebibytes for a stage that wants `wants` bytes, doubled `boost` times within the limit; `None` is the site's

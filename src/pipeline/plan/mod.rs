@@ -22,9 +22,8 @@ pub mod target;
 pub use cluster::SlurmOptions;
 
 use crate::kind::Kind;
-use crate::value::Value;
+use crate::value::{Value, ValueMap};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,7 +82,7 @@ pub struct Unit {
     /// `stage/label`, or `stage` alone when the label is empty.
     pub id: String,
     /// The cell.
-    pub axes: BTreeMap<String, Value>,
+    pub axes: ValueMap,
     /// Canonical parameters.
     pub params: Value,
     /// The seed of its randomness.
@@ -133,6 +132,6 @@ impl Plan {
 }
 
 /// `rank=2,seed=1`.
-pub(crate) fn label(axes: &BTreeMap<String, Value>) -> String {
+pub(crate) fn label(axes: &ValueMap) -> String {
     axes.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(",")
 }

@@ -8,6 +8,7 @@
 use crate::error::{Error, Result};
 use crate::freshness::key::{Key, KeyParts};
 use crate::store::Taken;
+use crate::store::claim::Role;
 use crate::store::record::Provenance;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
@@ -44,6 +45,8 @@ pub enum Outcome {
     },
     /// A worker ran it and committed the record to the store itself.
     Stored,
+    /// It was not run, or not to its end, because the run stops.
+    Stopped,
     /// It failed.
     Failed {
         /// The error and its causes.
@@ -79,6 +82,15 @@ pub enum Report {
     },
 }
 
+/// How a run stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stop {
+    /// Nothing new starts, and units that run end by themselves: what `fail_fast` does after a failure.
+    Gently,
+    /// Units that run are asked to end as well: the user cancelled, or the store cannot be written.
+    Now,
+}
+
 /// Where executors send their reports. Cheap to clone, usable from any thread.
 #[derive(Clone)]
 pub struct Reporter(pub(crate) Sender<crate::run::Message>);
@@ -107,6 +119,11 @@ pub trait Executor {
         0
     }
 
+    /// What a process that runs units this way is to other processes.
+    fn role(&self) -> Role {
+        Role::Run
+    }
+
     /// Takes a unit. Returns at once; the end of the attempt comes through the reporter.
     fn submit(&mut self, job: Job, reporter: &Reporter) -> Result<()>;
 
@@ -122,6 +139,7 @@ pub trait Executor {
         Duration::from_secs(3600)
     }
 
-    /// The user wants to stop: end what runs, start nothing.
-    fn cancel(&mut self);
+    /// The run stops, in this way: called once for each way, [`Stop::Now`] possibly after [`Stop::Gently`]. Nothing is
+    /// submitted any more, and every unit that was submitted still gets its report.
+    fn stop(&mut self, how: Stop, reporter: &Reporter);
 }

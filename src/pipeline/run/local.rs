@@ -1,22 +1,22 @@
 //! The local executor: worker threads of this process.
 
-use super::executor::{Executor, Job, Reporter};
+use super::executor::{Executor, Job, Report, Reporter, Stop};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::run::executor::Report;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope};
 
 type Work = (Job, Reporter);
 
-/// Runs units on up to `most` threads, started when first needed. The scheduler sees to it that units that use several
-/// threads themselves leave room for one another.
+/// Runs units on up to `most` threads, started when first needed. The scheduler counts the threads that units use
+/// themselves, so that together they do not use more than there are.
 pub struct Local<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     engine: &'env Engine,
-    cancel: Arc<AtomicBool>,
+    /// Units in flight see it as [`crate::Context::cancelled`].
+    stop: Arc<AtomicBool>,
     most: usize,
     started: usize,
     sender: Sender<Work>,
@@ -25,25 +25,31 @@ pub struct Local<'scope, 'env> {
 
 impl<'scope, 'env> Local<'scope, 'env> {
     /// An executor whose threads end before `scope` does.
-    pub fn new(scope: &'scope Scope<'scope, 'env>, engine: &'env Engine, most: usize, cancel: Arc<AtomicBool>) -> Self {
+    pub fn new(scope: &'scope Scope<'scope, 'env>, engine: &'env Engine, most: usize) -> Self {
         let (sender, receiver) = channel();
-        Self { scope, engine, cancel, most, started: 0, sender, receiver: Arc::new(Mutex::new(receiver)) }
+        Self { scope, engine, stop: Arc::default(), most, started: 0, sender, receiver: Arc::new(Mutex::new(receiver)) }
     }
 
     fn start(&mut self) -> Result<()> {
-        let (engine, cancel, receiver) = (self.engine, self.cancel.clone(), self.receiver.clone());
+        let (engine, stop, receiver) = (self.engine, self.stop.clone(), self.receiver.clone());
         let work = move || {
             loop {
                 let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok((job, reporter)) = next else { return };
-                let outcome = engine.execute(&job, Some(&reporter), &cancel);
+                let outcome = match stop.load(Ordering::Relaxed) {
+                    true => super::executor::Outcome::Stopped,
+                    false => engine.execute(&job, Some(&reporter), &stop),
+                };
                 reporter.report(Report::Done { unit: job.unit, outcome });
             }
         };
         let name = format!("unit worker {}", self.started + 1);
-        let spawned = Builder::new().name(name).spawn_scoped(self.scope, work);
-        spawned.map_err(|e| Error::Executor(format!("a worker thread could not be started: {e}")))?;
-        self.started += 1;
+        match Builder::new().name(name).spawn_scoped(self.scope, work) {
+            Ok(_) => self.started += 1,
+            // The system gives no more threads: those that there are do the work.
+            Err(_) if self.started > 0 => self.most = self.started,
+            Err(e) => return Err(Error::Executor(format!("a worker thread could not be started: {e}"))),
+        }
         Ok(())
     }
 }
@@ -61,6 +67,9 @@ impl Executor for Local<'_, '_> {
         self.sender.send((job, reporter.clone())).map_err(gone)
     }
 
-    /// Units in flight see [`crate::Context::cancelled`], which is the caller's own flag; nothing is left to do here.
-    fn cancel(&mut self) {}
+    fn stop(&mut self, how: Stop, _: &Reporter) {
+        if how == Stop::Now {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
 }

@@ -4,6 +4,7 @@ pub(crate) mod claims;
 pub(crate) mod commit;
 pub mod event;
 pub mod executor;
+pub(crate) mod finish;
 pub mod local;
 pub(crate) mod outcome;
 pub(crate) mod pool;
@@ -56,7 +57,8 @@ pub struct RunOptions {
     pub gpus: usize,
     /// What to run anew.
     pub force: Force,
-    /// Start nothing new once a unit failed. Without it, whatever does not depend on the failed unit goes on.
+    /// Start nothing new once a unit failed; on a cluster, what has not started is taken out of the queue. Without it,
+    /// whatever does not depend on the failed unit goes on.
     pub fail_fast: bool,
     /// Set it (from a signal handler, say) to stop: units in flight are asked to end, nothing new starts.
     pub cancel: Arc<AtomicBool>,
@@ -108,6 +110,8 @@ pub struct Summary {
     pub interrupted: bool,
     /// Files copied into `publish` folders.
     pub published: Vec<PathBuf>,
+    /// Files that could not be copied into `publish` folders, each with the reason. Their results are in the store.
+    pub unpublished: Vec<(PathBuf, String)>,
     /// Wall time in seconds.
     pub wall: f64,
 }

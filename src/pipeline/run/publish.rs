@@ -2,7 +2,7 @@
 //!
 //! Done at the end of every run for every fresh unit, so a copy that was deleted or edited comes back. A copy that
 //! looks as it was left is not read. When two units publish under one name, the first in plan order wins and a note says
-//! so.
+//! so. A copy that cannot be made is reported and prevents nothing else: the result itself is in the store.
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -10,21 +10,21 @@ use crate::run::event::Event;
 use crate::store::index::Entry;
 use crate::store::lockfile::set_mode;
 use crate::store::objects::{Stat, hash};
-use crate::store::record::Record;
+use crate::store::record::{Artefact, Record};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Engine {
-    /// Publishes the artefacts of these units; returns the files written.
+    /// Publishes the artefacts of these units; returns the files written, and those that could not be, with the reason.
     pub(crate) fn publish<'a>(
         &self,
         done: impl Iterator<Item = (usize, &'a Arc<Record>)>,
         events: &mut dyn FnMut(Event),
-    ) -> Result<Vec<PathBuf>> {
+    ) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
         let mut owners: HashMap<PathBuf, usize> = HashMap::new();
-        let (mut written, mut entries) = (Vec::new(), Vec::new());
+        let (mut written, mut failed, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         for (unit, record) in done {
             let Some(folder) = &self.plan().stage_of(unit).publish else { continue };
             for (name, artefact) in &record.artefacts {
@@ -43,21 +43,39 @@ impl Engine {
                 if look.is_some() && known == look.map(|stat| (artefact.digest, stat)) {
                     continue;
                 }
-                let same = File::open(&there).and_then(|f| hash(&f, artefact.size)).ok() == Some(artefact.digest);
-                if !same {
-                    copy(&self.store().objects.path(&artefact.digest), &there)?;
-                    events(Event::Published { unit, path: path.clone() });
-                    written.push(path);
+                match self.bring_up_to_date(artefact, &there) {
+                    Ok((stat, new)) => {
+                        entries.push(Entry::Published { path: key, digest: artefact.digest, stat });
+                        if new {
+                            events(Event::Published { unit, path: path.clone() });
+                            written.push(path);
+                        }
+                    }
+                    Err(error) => failed.push((path, error.to_string())),
                 }
-                let meta = std::fs::symlink_metadata(&there).map_err(|e| Error::io("write", &there, e))?;
-                entries.push(Entry::Published { path: key, digest: artefact.digest, stat: Stat::of(&meta) });
             }
         }
         if !entries.is_empty() {
             // Only a cache: with a store that cannot be written the copies are compared by content next time.
             let _ = self.store().journal.update(|_| (entries, ()));
         }
-        Ok(written)
+        (written, failed)
+    }
+
+    /// Makes sure that the file `there` holds the artefact: how it looks now, and whether it was written.
+    fn bring_up_to_date(&self, artefact: &Artefact, there: &Path) -> Result<(Stat, bool)> {
+        // Only a plain file is opened: a pipe would wait for a writer, and a folder cannot be replaced by a file.
+        let plain = match std::fs::metadata(there) {
+            Ok(meta) if meta.is_file() => true,
+            Ok(_) => return Err(Error::NotAFile(there.display().to_string())),
+            Err(_) => false,
+        };
+        let same = plain && File::open(there).and_then(|f| hash(&f, artefact.size)).ok() == Some(artefact.digest);
+        if !same {
+            copy(&self.store().objects.path(&artefact.digest), there)?;
+        }
+        let meta = std::fs::symlink_metadata(there).map_err(|e| Error::io("write", there, e))?;
+        Ok((Stat::of(&meta), !same))
     }
 }
 

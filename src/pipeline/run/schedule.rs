@@ -5,18 +5,24 @@
 //! ```text
 //! Waiting(inputs left) -> Ready -> Running -> Committing -> Done
 //!        |                  |         \-> Failed (-> Ready again while retries last)
-//!        |                  \-> Held by another process -> Done or Ready
+//!        |                  \-> Held by another process or by a unit with the same key -> Done, Failed or Ready
 //!        \-> Done without running (early cutoff), or Blocked by a failure upstream
 //! ```
 //!
 //! One thread (the caller's) makes all decisions; executors and the committer report to it through one channel. A unit's
 //! key is computed when its last input is done, which is when early cutoff may spare it. Before a unit starts it is
-//! claimed in the journal, under the journal's lock, so no two processes run one unit (`claims`). What becomes of it is
-//! handled in `outcome`.
+//! claimed (`claims`). What becomes of it is handled in `outcome`.
+//!
+//! # How a run stops
+//!
+//! One protocol for every cause and every executor. [`Scheduler::stop_wanted`] says how: [`Stop::Gently`] after a failure
+//! with `fail_fast`, [`Stop::Now`] when the user cancels or the store cannot be written. A later, stronger cause
+//! replaces a weaker one. From then on no unit starts; the executor is told once per level; the run ends when every unit
+//! that it had started is accounted for.
 
 use super::commit::{self, Finished, Shared};
 use super::event::Event;
-use super::executor::{Executor, Reporter};
+use super::executor::{Executor, Reporter, Stop};
 use super::pool::{Machine, Pool};
 use super::{Message, RunOptions, Summary};
 use crate::engine::Engine;
@@ -26,8 +32,9 @@ use crate::freshness::stale::Stale;
 use crate::freshness::{Freshness, Judge};
 use crate::host;
 use crate::store::Session;
+use crate::store::owner::Gate;
 use crate::store::record::Record;
-use std::path::PathBuf;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -58,6 +65,19 @@ pub(super) struct UnitTask {
     pub(super) waited: bool,
 }
 
+/// A key that this process works on: the unit that runs, and the units of the same key that wait for it.
+pub(super) struct AtWork {
+    pub(super) leader: usize,
+    pub(super) followers: Vec<usize>,
+}
+
+/// What became of a key in this run.
+#[derive(Clone)]
+pub(super) enum Settled {
+    Computed(Arc<Record>),
+    Failed { error: String, attempts: u32 },
+}
+
 pub(crate) struct Scheduler<'a> {
     pub(super) engine: &'a Engine,
     pub(super) judge: Judge<'a>,
@@ -66,15 +86,22 @@ pub(crate) struct Scheduler<'a> {
     pub(super) dependents: Vec<Vec<usize>>,
     pub(super) forced: Vec<bool>,
     pub(super) phases: Vec<Phase>,
+    /// The key of each unit whose inputs are known.
+    pub(super) keys: Vec<Option<Key>>,
     pub(super) tasks: Vec<Option<UnitTask>>,
     /// Mean time of each stage's units, from former runs.
     pub(super) means: Vec<Option<f64>>,
     pub(super) pool: Pool,
     /// What the executor adds to a stage's own retries.
     pub(super) retries: u32,
+    /// Units that other processes work on.
     pub(super) held: Vec<usize>,
+    /// One entry per key at work in this process.
+    pub(super) at_work: HashMap<Key, AtWork>,
+    /// Keys that this run has computed, or failed to: what became of them.
+    pub(super) settled: HashMap<Key, Settled>,
     pub(super) committing: usize,
-    pub(super) stopping: bool,
+    pub(super) stop: Option<Stop>,
     pub(super) broken: Option<Error>,
     pub(super) ran: Vec<usize>,
     pub(super) summary: Summary,
@@ -97,13 +124,16 @@ impl<'a> Scheduler<'a> {
             dependents: plan.dependents(),
             forced,
             phases: scope.iter().map(phase).collect(),
+            keys: vec![None; plan.units.len()],
             means: plan.stages.iter().map(|s| engine.store().journal.with(|i| i.stage_mean(&s.name))).collect(),
             tasks: (0..plan.units.len()).map(|_| None).collect(),
             pool: Pool::new(Machine { threads, memory, gpus: options.gpus }, executor.queue()),
             retries: executor.retries(),
             held: Vec::new(),
+            at_work: HashMap::new(),
+            settled: HashMap::new(),
             committing: 0,
-            stopping: false,
+            stop: None,
             broken: None,
             ran: Vec::new(),
             summary: Summary::default(),
@@ -113,27 +143,37 @@ impl<'a> Scheduler<'a> {
         })
     }
 
-    /// Runs everything in scope that is stale.
-    pub(crate) fn run(mut self, executor: &mut dyn Executor) -> Result<Summary> {
+    /// Runs everything in scope that is stale. `gate` was passed before this; without one (the store cannot be written)
+    /// only a run with nothing to do succeeds.
+    pub(crate) fn run(mut self, executor: &mut dyn Executor, gate: Option<Gate>) -> Result<Summary> {
         let began = Instant::now();
         self.first_look()?;
         if self.pool.len() > 0 {
-            let session = self.engine.store().begin()?;
-            let engine = self.engine;
-            let (host, code) = (engine.host(), self.judge.code.clone());
-            let shared = Shared { code: &code, host: (engine.host_digest(), host) };
-            let (sender, inbox) = channel();
-            let outbox = sender.clone();
-            std::thread::scope(|scope| {
-                let (finished, queue) = channel();
-                scope.spawn(move || commit::run(engine.store(), &shared, queue, &outbox));
-                self.drive(executor, &session, Reporter(sender), &inbox, &finished)
-            })?;
+            let gate = gate.map_or_else(|| self.engine.store().enter(|| {}), Ok)?;
+            let session = self.engine.store().begin(executor.role(), gate)?;
+            self.work(executor, &session)?;
         }
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
         self.finish(began)
+    }
+
+    /// Starts the committer and drives the run.
+    fn work(&mut self, executor: &mut dyn Executor, session: &Session) -> Result<()> {
+        let engine = self.engine;
+        let code = self.judge.code.clone();
+        let shared = Shared { code: &code, host: (engine.host_digest(), engine.host()) };
+        let (sender, inbox) = channel();
+        let outbox = sender.clone();
+        std::thread::scope(|scope| {
+            let (finished, queue) = channel();
+            let commit = move || commit::run(engine.store(), &shared, queue, &outbox);
+            let spawned = std::thread::Builder::new().name("committer".to_string()).spawn_scoped(scope, commit);
+            spawned.map_err(|e| Error::Executor(format!("a thread could not be started: {e}")))?;
+            self.drive(executor, session, &Reporter(sender), &inbox, &finished);
+            Ok(())
+        })
     }
 
     /// Divides the units into done, ready and waiting.
@@ -166,19 +206,21 @@ impl<'a> Scheduler<'a> {
         self.engine.store().journal.with(|i| i.expected(stage, &u.label)).or(self.means[u.stage])
     }
 
-    /// All inputs are done: is there a result already? If not, the unit is ready. Returns whether it is done.
+    /// All inputs are done: looks for a result. Without one the unit is ready. Returns whether it is done.
     pub(super) fn resolve(&mut self, unit: usize) -> Result<bool> {
         let record = |i: usize| if let Phase::Done(record) = &self.phases[i] { Some(record.clone()) } else { None };
-        let state = self.judge.judge(self.judge.parts(unit, record), true)?;
-        let (key, parts, damage) = match state {
-            Freshness::Fresh { record, .. } if !self.forced[unit] => {
+        let parts = self.judge.parts(unit, record);
+        let (key, damage) = match self.judge.judge(&parts, true)? {
+            Freshness::Fresh { key, record } if !self.forced[unit] => {
                 self.phases[unit] = Phase::Done(record);
+                self.keys[unit] = Some(key);
                 return Ok(true);
             }
-            Freshness::Fresh { key, record } => (key, record.parts.clone(), vec![Stale::Forced]),
-            Freshness::Stale { key, parts, damage } => (key, parts, damage),
+            Freshness::Fresh { key, .. } => (key, vec![Stale::Forced]),
+            Freshness::Stale { key, damage } => (key, damage),
             Freshness::Unknown { .. } => return Ok(false),
         };
+        self.keys[unit] = Some(key);
         self.tasks[unit] = Some(UnitTask { key, parts, damage, attempt: 1, waited: false });
         self.ready(unit);
         Ok(false)
@@ -189,63 +231,66 @@ impl<'a> Scheduler<'a> {
         self.pool.push(unit, self.expected(unit));
     }
 
+    /// Whether the run is to stop, and how.
+    fn stop_wanted(&self) -> Option<Stop> {
+        if self.broken.is_some() || self.options.cancel.load(Ordering::Relaxed) {
+            Some(Stop::Now)
+        } else if self.options.fail_fast && !self.summary.failed.is_empty() {
+            Some(Stop::Gently)
+        } else {
+            None
+        }
+    }
+
+    /// Whether units in flight were asked to end.
+    pub(super) fn stop_now(&self) -> bool {
+        self.stop_wanted() == Some(Stop::Now)
+    }
+
+    /// The run cannot go on. The first reason is the one that is reported.
+    pub(super) fn give_up(&mut self, error: Error) {
+        self.broken.get_or_insert(error);
+    }
+
+    /// Works until nothing is left to do, or until everything that was started has ended after a stop.
     fn drive(
         &mut self,
         executor: &mut dyn Executor,
         session: &Session,
-        reporter: Reporter,
+        reporter: &Reporter,
         inbox: &Receiver<Message>,
         finished: &Sender<Finished>,
-    ) -> Result<()> {
-        let mut told = false;
+    ) {
         loop {
-            if !self.stopping && self.options.cancel.load(Ordering::Relaxed) {
-                (self.stopping, self.summary.interrupted) = (true, true);
-                executor.cancel();
-            } else if self.broken.is_some() && !told {
-                told = true;
-                executor.cancel();
+            let wanted = self.stop_wanted();
+            if wanted > self.stop {
+                self.stop = wanted;
+                self.summary.interrupted = self.options.cancel.load(Ordering::Relaxed);
+                executor.stop(wanted.unwrap_or(Stop::Now), reporter);
             }
-            self.dispatch(executor, session, &reporter)?;
-            executor.poll(&reporter)?;
+            if let Err(error) = self.dispatch(executor, session, reporter).and_then(|()| executor.poll(reporter)) {
+                self.give_up(error);
+            }
             let idle = self.pool.running == 0 && self.committing == 0;
-            if idle && (self.stopping || (self.pool.len() == 0 && self.held.is_empty())) {
-                return Ok(());
+            if idle && (self.stop.is_some() || (self.pool.len() == 0 && self.held.is_empty())) {
+                if self.stop_wanted() > self.stop {
+                    continue;
+                }
+                return;
             }
             let patience = if self.pool.len() > 0 && idle { Duration::ZERO } else { TICK.min(executor.poll_every()) };
             if let Ok(message) = inbox.recv_timeout(patience) {
-                self.handle(message, finished)?;
-                while let Ok(message) = inbox.try_recv() {
-                    self.handle(message, finished)?;
+                for message in std::iter::once(message).chain(inbox.try_iter()) {
+                    if let Err(error) = self.handle(message, finished) {
+                        self.give_up(error);
+                    }
                 }
             }
-            self.look_at_held()?;
-        }
-    }
-
-    fn finish(mut self, began: Instant) -> Result<Summary> {
-        let plan = self.engine.plan();
-        let id = |unit: usize| plan.units[unit].id.clone();
-        self.ran.sort_unstable();
-        self.summary.ran = self.ran.iter().map(|&u| id(u)).collect();
-        for (unit, phase) in self.phases.iter().enumerate() {
-            match phase {
-                Phase::Blocked(by) => self.summary.blocked.push((id(unit), id(*by))),
-                Phase::Waiting(_) | Phase::Ready | Phase::Held => self.summary.not_started += 1,
-                _ => {}
+            if self.stop.is_none()
+                && let Err(error) = self.look_at_held()
+            {
+                self.give_up(error);
             }
         }
-        let mut done: Vec<(usize, &Arc<Record>)> = Vec::new();
-        for (unit, phase) in self.phases.iter().enumerate() {
-            if let Phase::Done(record) = phase {
-                done.push((unit, record));
-            }
-        }
-        let published: Vec<PathBuf> = self.engine.publish(done.iter().copied(), self.events)?;
-        self.engine.write_lock(&done)?;
-        self.engine.store().note_seen();
-        self.summary.published = published;
-        self.summary.wall = began.elapsed().as_secs_f64();
-        Ok(self.summary)
     }
 }

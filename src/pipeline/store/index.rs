@@ -1,11 +1,12 @@
 //! The journal's content, indexed by key, digest, stage and label.
 
+use super::claim::{Claim, Role};
 use super::objects::Stat;
 use super::record::{Failure, Record};
 use crate::freshness::key::{Key, Sources};
 use crate::value::digest::Digest;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// One line of the journal.
@@ -34,6 +35,16 @@ pub enum Entry {
         key: Key,
         /// The owner; alive as long as its lock is held.
         owner: String,
+        /// What the owner is.
+        #[serde(default)]
+        role: Role,
+    },
+    /// A process gives a claim of its own back without a record or a failure.
+    Release {
+        /// The key.
+        key: Key,
+        /// The owner.
+        owner: String,
     },
     /// A unit finished. Ends its claim.
     Record {
@@ -48,6 +59,8 @@ pub enum Entry {
     Seen(Vec<(Digest, Stat)>),
     /// An object that was hashed and found bad.
     Bad(Digest),
+    /// Damaged lines of the journal, by number, whose loss a later run has made good.
+    Mended(Vec<usize>),
     /// A file in a `publish` folder: its path, what it holds, how it looked.
     Published {
         /// Path relative to the project.
@@ -59,6 +72,9 @@ pub enum Entry {
     },
 }
 
+/// More seconds than this no unit took: a thousand years.
+const MOST_SECONDS: f64 = 3.2e10;
+
 /// The journal's content.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -67,7 +83,7 @@ pub struct Index {
     /// Failed units that have not finished since.
     pub failures: HashMap<Key, Failure>,
     /// Units that some process works on, or worked on when it died, with the owner's id.
-    pub claims: HashMap<Key, String>,
+    pub claims: HashMap<Key, Claim>,
     /// Sets of sources.
     pub sources: HashMap<Digest, Arc<Sources>>,
     /// Machines.
@@ -80,8 +96,8 @@ pub struct Index {
     pub published: HashMap<String, (Digest, Stat)>,
     /// Keys of each stage's units by label, oldest first.
     pub history: HashMap<String, BTreeMap<String, Vec<Key>>>,
-    /// Numbers of lines that could not be read.
-    pub damaged: Vec<usize>,
+    /// Numbers of lines that could not be read and that no later run has made good.
+    pub damaged: BTreeSet<usize>,
 }
 
 impl Index {
@@ -95,10 +111,22 @@ impl Index {
             Entry::Host { digest, host } => {
                 self.hosts.insert(digest, host);
             }
-            Entry::Claim { key, owner } => {
-                self.claims.insert(key, owner);
+            Entry::Claim { key, owner, role } => {
+                self.claims.insert(key, Claim { owner, role });
             }
-            Entry::Record { key, record } => {
+            Entry::Release { key, owner } => {
+                if self.claims.get(&key).is_some_and(|claim| claim.owner == owner) {
+                    self.claims.remove(&key);
+                }
+            }
+            Entry::Mended(lines) => self.damaged.retain(|line| !lines.contains(line)),
+            Entry::Record { key, mut record } => {
+                // Times are shown, summed and planned with: one that cannot be true counts as none.
+                for time in [&mut record.provenance.wall, &mut record.provenance.cpu] {
+                    if !(0.0..MOST_SECONDS).contains(time) {
+                        *time = 0.0;
+                    }
+                }
                 self.claims.remove(&key);
                 self.failures.remove(&key);
                 let labels = self.history.entry(record.stage.clone()).or_default();

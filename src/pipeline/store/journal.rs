@@ -27,7 +27,7 @@
 
 use super::index::{Entry, Index};
 use crate::error::{Error, Result};
-use crate::value::digest::Digest;
+use crate::value::digest::{Digest, hex};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
@@ -91,6 +91,16 @@ impl Journal {
         answer
     }
 
+    /// Runs `work` under the journal's lock, after reading what others have added. For files beside the journal that two
+    /// processes may change at once: the lock file is one.
+    pub fn locked<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut contents = self.lock();
+        let file = contents.writer(&self.path)?;
+        let answer = contents.read(&self.path).and_then(|()| work());
+        let _ = file.unlock();
+        answer
+    }
+
     /// Makes everything added so far survive a power failure.
     pub fn sync(&self) -> Result<()> {
         let writer = self.lock().writer.as_ref().map(File::try_clone).transpose();
@@ -111,6 +121,14 @@ impl Journal {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(wrong)?;
         fresh.write_all(&bytes).map_err(wrong)?;
+        // A temporary file is private. The journal of a shared store must stay readable for those who could read it.
+        let there = file.metadata().map_err(wrong)?;
+        if fresh.as_file().metadata().map_err(wrong)?.gid() != there.gid() {
+            // Only a member of the group, or root, can do this; for others the group changes to their own.
+            let group = rustix::fs::Gid::from_raw(there.gid());
+            let _ = rustix::fs::fchown(fresh.as_file(), None, Some(group));
+        }
+        fresh.as_file().set_permissions(there.permissions()).map_err(wrong)?;
         fresh.as_file().sync_all().map_err(wrong)?;
         fresh.persist(&self.path).map_err(|e| wrong(e.error))?;
         drop(file);
@@ -194,14 +212,17 @@ impl Contents {
         let mut bytes = Vec::with_capacity((there.len() - self.offset) as usize);
         file.read_to_end(&mut bytes).map_err(wrong)?;
         let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-        for line in bytes[..whole].split_inclusive(|&b| b == b'\n') {
+        let lines: Vec<&[u8]> = bytes[..whole].split_inclusive(|&b| b == b'\n').map(|l| &l[..l.len() - 1]).collect();
+        for entry in decode_all(&lines) {
             self.lines += 1;
-            match decode(&line[..line.len() - 1]) {
+            match entry {
                 Some(Entry::Format(found)) if found > FORMAT => {
                     return Err(Error::Format { path: path.to_path_buf(), found: found.to_string(), known: FORMAT });
                 }
                 Some(entry) => self.index.apply(entry),
-                None => self.index.damaged.push(self.lines),
+                None => {
+                    self.index.damaged.insert(self.lines);
+                }
             }
         }
         self.offset += whole as u64;
@@ -210,10 +231,39 @@ impl Contents {
 }
 
 fn checksum(json: &[u8]) -> [u8; 16] {
-    let mut out = [0; 16];
-    out.copy_from_slice(&Digest::of(json).to_string().as_bytes()[..16]);
-    out
+    let Digest([a, b, c, d, e, f, g, h, ..]) = Digest::of(json);
+    hex(&[a, b, c, d, e, f, g, h])
 }
+
+/// A line's entry, or nothing when the line is damaged; lines of a long journal are decoded by all cores.
+fn decode_all(lines: &[&[u8]]) -> Vec<Option<Entry>> {
+    let decode_some = |lines: &[&[u8]]| lines.iter().map(|line| decode(line)).collect::<Vec<_>>();
+    let parts = crate::host::cores().min(lines.len() / LINES_PER_THREAD).max(1);
+    let size = lines.len().div_ceil(parts).max(1);
+    let mut chunks = lines.chunks(size);
+    let first = chunks.next().unwrap_or_default();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = chunks
+            .map(|chunk| {
+                let thread = std::thread::Builder::new().name("journal".to_string());
+                // Where the system gives no more threads, this one decodes the chunk.
+                thread.spawn_scoped(scope, move || decode_some(chunk)).map_err(|_| chunk)
+            })
+            .collect();
+        let mut out = decode_some(first);
+        for other in others {
+            match other {
+                // Decoding does not panic; should it, its lines count as damaged.
+                Ok(thread) => out.extend(thread.join().unwrap_or_default()),
+                Err(chunk) => out.extend(decode_some(chunk)),
+            }
+        }
+        out
+    })
+}
+
+/// Starting a thread costs as much as decoding some dozens of lines.
+const LINES_PER_THREAD: usize = 250;
 
 fn encode(entries: &[Entry]) -> Vec<u8> {
     let mut out = Vec::new();

@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::freshness::key::{ArtefactDigests, Key};
 use crate::value::digest::Digest;
-use crate::yaml::{Node, YamlText, parse};
+use crate::yaml::{Limits, Node, YamlText, parse_within};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -36,8 +36,15 @@ const HEAD: &str = "\
 version: 1
 ";
 
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// Appends text in quotes, as JSON has it.
+fn quote(out: &mut String, text: &str) {
+    if text.bytes().all(|b| b >= b' ' && b != b'"' && b != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::Value::from(text).to_string());
+    }
 }
 
 impl Lockfile {
@@ -46,12 +53,20 @@ impl Lockfile {
         let mut out = HEAD.replace("{}", program);
         out.push_str(if self.stages.is_empty() { "stages: {}\n" } else { "stages:\n" });
         for (stage, units) in &self.stages {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "  {}:", quoted(stage));
+            out.push_str("  ");
+            quote(&mut out, stage);
+            out.push_str(":\n");
             for (label, locked) in units {
-                let files = locked.artefacts.iter().map(|(name, digest)| format!("{}: {digest}", quoted(name)));
-                let files = files.collect::<Vec<_>>().join(", ");
-                let _ = writeln!(out, "    {}: {{key: {}, files: {{{files}}}}}", quoted(label), locked.key);
+                out.push_str("    ");
+                quote(&mut out, label);
+                // Writing to a String cannot fail.
+                let _ = write!(out, ": {{key: {}, files: {{", locked.key);
+                for (n, (name, digest)) in locked.artefacts.iter().enumerate() {
+                    out.push_str(if n == 0 { "" } else { ", " });
+                    quote(&mut out, name);
+                    let _ = write!(out, ": {digest}");
+                }
+                out.push_str("}}\n");
             }
         }
         out
@@ -61,7 +76,7 @@ impl Lockfile {
     /// always be written anew.
     pub fn load(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(path).ok()?;
-        let root = parse(YamlText::new("the lock file", &text)).ok()?;
+        let root = parse_within(YamlText::new("the lock file", &text), Limits::GENERATED).ok()?;
         let mut out = Self::default();
         let digest = |node: &Node| node.text().parse::<Digest>().ok();
         for (stage, units) in root.get("stages")?.entries().unwrap_or(&[]) {

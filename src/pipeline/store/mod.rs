@@ -3,8 +3,9 @@
 //! ```text
 //! journal          what is known: records, failures, claims, the stat cache  (journal.rs, index.rs)
 //! objects/ab/...   artefacts, named by their content, read-only              (objects.rs)
-//! locks/           one file per run that is alive                            (owner.rs)
+//! locks/           one file per process at work, and the gate                (owner.rs, claim.rs, lock.rs)
 //! scratch/         what units in flight are writing, a folder per run
+//! roots/           the keys that each run of late referred to, for gc        (roots.rs)
 //! logs/ab/...      what units logged, by key
 //! runs/...         what runs on a cluster submitted                           (run/slurm)
 //! ```
@@ -12,20 +13,24 @@
 //! Everything in it can be deleted at the cost of computing it again. The times that the scheduler uses come from the
 //! records.
 
+pub mod claim;
 pub mod index;
 pub mod journal;
+pub(crate) mod lock;
 pub mod lockfile;
 pub mod objects;
 pub mod owner;
 pub mod record;
+pub(crate) mod roots;
 
 use crate::error::{Error, Result};
 use crate::freshness::key::Key;
 use crate::value::digest::Digest;
+use claim::Role;
 use index::Entry;
 use journal::Journal;
 use objects::{Health, Objects, Stat};
-use owner::Owner;
+use owner::{Gate, Owner};
 use record::{Artefact, Record};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,16 +73,9 @@ impl Store {
     }
 
     /// Begins a run: creates its lock and its scratch folder, and removes the scratch folders of runs that died.
-    pub fn begin(&self) -> Result<Session> {
-        self.session(Owner::new(&self.locks())?)
-    }
-
-    /// The same for a task of a cluster run.
-    pub fn begin_task(&self) -> Result<Session> {
-        self.session(Owner::task(&self.locks())?)
-    }
-
-    fn session(&self, owner: Owner) -> Result<Session> {
+    /// The gate was passed before anything was judged.
+    pub fn begin(&self, role: Role, gate: Gate) -> Result<Session> {
+        let owner = Owner::new(&self.locks(), role, gate)?;
         let scratches = self.folder.join("scratch");
         let scratch = scratches.join(&owner.id);
         std::fs::create_dir_all(&scratch).map_err(|e| Error::io("write", &scratch, e))?;
@@ -88,6 +86,12 @@ impl Store {
             }
         }
         Ok(Session { owner, scratch })
+    }
+
+    /// Passes the gate that keeps gc away; see [`Gate::enter`]. Whoever judges units in order to use them does it behind
+    /// the gate.
+    pub fn enter(&self, waiting: impl FnOnce()) -> Result<Gate> {
+        Gate::enter(&self.locks(), waiting)
     }
 
     /// What the stat cache knows of an object.
@@ -111,6 +115,14 @@ impl Store {
         let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         if !seen.is_empty() {
             let _ = self.journal.update(|_| (vec![Entry::Seen(seen)], ()));
+        }
+    }
+
+    /// Notes that a run made good what the damaged lines of the journal had recorded: `verify` no longer reports them.
+    pub fn note_mended(&self) {
+        let damaged: Vec<usize> = self.journal.with(|i| i.damaged.iter().copied().collect());
+        if !damaged.is_empty() {
+            let _ = self.journal.update(|_| (vec![Entry::Mended(damaged)], ()));
         }
     }
 

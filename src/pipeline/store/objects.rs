@@ -144,9 +144,15 @@ impl Objects {
         };
         let wrong = |e| Error::io("read", &self.folder, e);
         for shard in read(&self.folder).map_err(wrong)? {
+            // Whatever else somebody put here is not ours to judge.
+            if !shard.file_type().is_ok_and(|t| t.is_dir()) {
+                continue;
+            }
             for object in read(&shard.path()).map_err(wrong)? {
                 let name = format!("{}{}", shard.file_name().display(), object.file_name().display());
-                if let (Ok(digest), Ok(meta)) = (name.parse(), object.metadata()) {
+                if let (Ok(digest), Ok(meta)) = (name.parse(), object.metadata())
+                    && meta.is_file()
+                {
                     out.push((digest, meta.len()));
                 }
             }

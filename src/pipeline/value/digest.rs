@@ -29,6 +29,16 @@ impl Digest {
     }
 }
 
+/// Bytes as lower-case hexadecimal digits; `M` is twice `N`.
+pub(crate) fn hex<const N: usize, const M: usize>(bytes: &[u8; N]) -> [u8; M] {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [0u8; M];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+    }
+    text
+}
+
 impl From<blake3::Hash> for Digest {
     fn from(hash: blake3::Hash) -> Self {
         Self(*hash.as_bytes())
@@ -37,12 +47,7 @@ impl From<blake3::Hash> for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0u8; 64];
-        for (i, byte) in self.0.iter().enumerate() {
-            text[2 * i] = HEX[usize::from(byte >> 4)];
-            text[2 * i + 1] = HEX[usize::from(byte & 15)];
-        }
+        let text = hex::<32, 64>(&self.0);
         f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
@@ -66,13 +71,28 @@ impl std::str::FromStr for Digest {
         if bytes.len() != 64 {
             return Err(BadDigest(text.to_string()));
         }
-        for (i, pair) in bytes.chunks_exact(2).enumerate() {
-            let digit = |c: u8| (c as char).to_digit(16).ok_or_else(|| BadDigest(text.to_string()));
-            out[i] = (digit(pair[0])? * 16 + digit(pair[1])?) as u8;
+        let mut bad = 0;
+        for (byte, pair) in out.iter_mut().zip(bytes.chunks_exact(2)) {
+            let (high, low) = (DIGITS[usize::from(pair[0])], DIGITS[usize::from(pair[1])]);
+            bad |= high | low;
+            *byte = (high << 4) | (low & 15);
         }
-        Ok(Self(out))
+        if bad > 15 { Err(BadDigest(text.to_string())) } else { Ok(Self(out)) }
     }
 }
+
+/// The value of each hexadecimal digit, 255 for every other byte. A journal holds thousands of digests, so a table is
+/// worth its 256 bytes.
+const DIGITS: [u8; 256] = {
+    let mut table = [255; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        table[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        table[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    table
+};
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {

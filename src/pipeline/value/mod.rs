@@ -8,13 +8,15 @@
 //! [`Value::canonical_bytes`]. Numbers that are not finite are refused when a value is read, so every value equals itself.
 
 pub mod digest;
+mod map;
 pub(crate) mod size;
 pub mod typed;
 
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeMap;
 use std::fmt;
+
+pub use map::ValueMap;
 
 /// A canonical parameter value. Floats are finite, maps are sorted.
 ///
@@ -41,7 +43,7 @@ pub enum Value {
     /// A sequence.
     List(Vec<Value>),
     /// A mapping, sorted by key.
-    Map(BTreeMap<String, Value>),
+    Map(ValueMap),
 }
 
 impl Value {
@@ -78,7 +80,7 @@ impl Value {
             Value::Map(map) => {
                 out.push(b'm');
                 out.extend((map.len() as u64).to_le_bytes());
-                for (k, v) in map {
+                for (k, v) in map.iter() {
                     write_text(k, out);
                     v.write_canonical(out);
                 }
@@ -88,7 +90,7 @@ impl Value {
 
     /// An empty map.
     pub fn map() -> Self {
-        Value::Map(BTreeMap::new())
+        Value::Map(ValueMap::default())
     }
 
     /// The value under `key`, when this is a map that has it.
@@ -97,7 +99,7 @@ impl Value {
     }
 
     /// The map, when this is one.
-    pub fn as_map(&self) -> Option<&BTreeMap<String, Value>> {
+    pub fn as_map(&self) -> Option<&ValueMap> {
         if let Value::Map(map) = self { Some(map) } else { None }
     }
 
@@ -126,7 +128,7 @@ impl Value {
             (Value::Int(i), Value::Float(x)) | (Value::Float(x), Value::Int(i)) => *x == *i as f64,
             (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
             (Value::Map(a), Value::Map(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && a.same(b))
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|((k, a), (l, b))| k == l && a.same(b))
             }
             _ => self == other,
         }
@@ -137,7 +139,7 @@ impl Value {
         match self {
             Value::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Value::Int(*x as i64),
             Value::List(items) => Value::List(items.iter().map(Value::joined).collect()),
-            Value::Map(map) => Value::Map(map.iter().map(|(k, v)| (k.clone(), v.joined())).collect()),
+            Value::Map(map) => Value::Map(map.iter().map(|(k, v)| (k, v.joined())).collect()),
             other => other.clone(),
         }
     }
@@ -193,7 +195,7 @@ from! {
     &str => |x| Value::Str(x.to_string());
     String => |x| Value::Str(x);
     Vec<Value> => |x| Value::List(x);
-    BTreeMap<String, Value> => |x| Value::Map(x);
+    ValueMap => |x| Value::Map(x);
 }
 
 impl Serialize for Value {
@@ -205,7 +207,7 @@ impl Serialize for Value {
             Value::Float(x) => s.serialize_f64(*x),
             Value::Str(t) => s.serialize_str(t),
             Value::List(items) => s.collect_seq(items),
-            Value::Map(map) => s.collect_map(map),
+            Value::Map(map) => s.collect_map(map.iter()),
         }
     }
 }
@@ -250,11 +252,11 @@ impl<'de> Deserialize<'de> for Value {
                 Ok(Value::List(items))
             }
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-                let mut map = BTreeMap::new();
-                while let Some((k, v)) = access.next_entry::<String, Value>()? {
-                    map.insert(k, v);
+                let mut entries = Vec::new();
+                while let Some(entry) = access.next_entry::<String, Value>()? {
+                    entries.push(entry);
                 }
-                Ok(Value::Map(map))
+                Ok(Value::Map(entries.into_iter().collect()))
             }
         }
         d.deserialize_any(Any)

@@ -8,6 +8,7 @@ use crate::value::Value;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Expected, IntoDeserializer, Unexpected};
 use serde::{Deserializer, Serialize, forward_to_deserialize_any};
 use std::fmt;
+use std::sync::Arc;
 
 /// A parameter that a kind refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,8 +108,26 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, ParamError> {
 
 /// Writes a typed struct as a value. Numbers that are not finite have no place in a key and are refused.
 pub fn to_value<T: Serialize>(typed: &T) -> Result<Value, ParamError> {
-    let json = serde_json::to_value(typed).map_err(|e| ParamError::new("", e))?;
-    serde_json::from_value(json).map_err(|e| ParamError::new("", e))
+    from_json(serde_json::to_value(typed).map_err(|e| ParamError::new("", e))?)
+}
+
+fn from_json(json: serde_json::Value) -> Result<Value, ParamError> {
+    use serde_json::Value as Json;
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::Bool(b) => Value::Bool(b),
+        Json::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(i), _) => Value::Int(i),
+            (None, Some(x)) if n.is_f64() && x.is_finite() => Value::Float(x),
+            _ => return Err(ParamError::new("", format!("{n} is too large for a parameter"))),
+        },
+        Json::String(s) => Value::Str(s),
+        Json::Array(items) => Value::List(items.into_iter().map(from_json).collect::<Result<_, _>>()?),
+        Json::Object(map) => {
+            let entries: Result<Vec<_>, _> = map.into_iter().map(|(k, v)| Ok((k, from_json(v)?))).collect();
+            Value::Map(entries?.into_iter().collect())
+        }
+    })
 }
 
 struct De<'a>(&'a Value);
@@ -127,7 +146,7 @@ impl<'de, 'a: 'de> Deserializer<'de> for De<'a> {
             Value::Float(x) => visitor.visit_f64(*x),
             Value::Str(s) => visitor.visit_borrowed_str(s),
             Value::List(items) => visitor.visit_seq(Seq { items: items.iter(), at: 0 }),
-            Value::Map(map) => visitor.visit_map(Map { entries: map.iter(), current: None }),
+            Value::Map(map) => visitor.visit_map(Map { entries: map.entries().iter(), current: None }),
         }
     }
 
@@ -147,9 +166,10 @@ impl<'de, 'a: 'de> Deserializer<'de> for De<'a> {
     ) -> Result<V::Value, ParamError> {
         match self.0 {
             Value::Str(name) => visitor.visit_enum(name.as_str().into_deserializer()),
-            Value::Map(map) if map.len() == 1 => {
-                visitor.visit_enum(de::value::MapAccessDeserializer::new(Map { entries: map.iter(), current: None }))
-            }
+            Value::Map(map) if map.len() == 1 => visitor.visit_enum(de::value::MapAccessDeserializer::new(Map {
+                entries: map.entries().iter(),
+                current: None,
+            })),
             other => Err(ParamError::new("", format!("expected one of the choices, found {}", other.type_name()))),
         }
     }
@@ -182,14 +202,14 @@ impl<'de, 'a: 'de> de::SeqAccess<'de> for Seq<'a> {
 }
 
 struct Map<'a> {
-    entries: std::collections::btree_map::Iter<'a, String, Value>,
+    entries: std::slice::Iter<'a, (Arc<str>, Value)>,
     current: Option<(&'a str, &'a Value)>,
 }
 
 impl<'de, 'a: 'de> de::MapAccess<'de> for Map<'a> {
     type Error = ParamError;
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, ParamError> {
-        self.current = self.entries.next().map(|(k, v)| (k.as_str(), v));
+        self.current = self.entries.next().map(|(k, v)| (&**k, v));
         let Some((key, _)) = self.current else { return Ok(None) };
         seed.deserialize(key.into_deserializer()).map(Some)
     }

@@ -94,14 +94,28 @@ impl fmt::Display for ConfigError {
         }
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
         let margin = " ".repeat(self.line.to_string().len());
-        write!(f, "\n{margin} |\n{} | {}", self.line, self.snippet)?;
-        let remaining = self.snippet.chars().count().saturating_sub(self.column - 1).max(1);
+        let (snippet, before) = self.window();
+        write!(f, "\n{margin} |\n{} | {snippet}", self.line)?;
+        let remaining = snippet.chars().count().saturating_sub(before).max(1);
         let carets = "^".repeat(self.width.clamp(1, remaining));
-        write!(f, "\n{margin} | {}{carets}", " ".repeat(self.column - 1))?;
+        write!(f, "\n{margin} | {}{carets}", " ".repeat(before))?;
         match &self.help {
             Some(help) => write!(f, "\n{margin} = {help}"),
             None => Ok(()),
         }
+    }
+}
+
+impl ConfigError {
+    /// The line, or the part of a long one around the mistake; and how many characters stand before the mistake.
+    fn window(&self) -> (String, usize) {
+        const SHOWN: usize = 160;
+        let before = self.column.saturating_sub(1);
+        if self.snippet.chars().count() <= SHOWN {
+            return (self.snippet.clone(), before);
+        }
+        let start = before.saturating_sub(SHOWN / 2);
+        (self.snippet.chars().skip(start).take(SHOWN).collect(), before - start)
     }
 }
 

@@ -3,11 +3,16 @@
 //! Plain scalars are typed by YAML 1.2's core schema (so `no` is text and `1e-3` a number); quoted ones are text.
 //! Duplicate keys, numbers that are not finite and keys that are not scalars are refused here; merge keys (`<<`) are not
 //! supported, anchors and aliases are.
+//!
+//! A text of a few bytes can describe a tree of billions of nodes (aliases of aliases) or one that is deeper than the
+//! stack (brackets). [`Limits`] says how large, how deep and how long a tree may be; what is past them is an error at its
+//! line.
 
 use super::error::ConfigError;
+use super::scalar::plain_scalar;
 use crate::value::Value;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A YAML text and its name in messages; nodes point into it.
@@ -95,9 +100,7 @@ impl Node {
         match &self.data {
             Data::Scalar(v) => v.clone(),
             Data::List(items) => Value::List(items.iter().map(Node::value).collect()),
-            Data::Map(entries) => {
-                Value::Map(entries.iter().map(|(k, v)| (k.text(), v.value())).collect::<BTreeMap<_, _>>())
-            }
+            Data::Map(entries) => Value::Map(entries.iter().map(|(k, v)| (k.text(), v.value())).collect()),
         }
     }
 
@@ -113,10 +116,38 @@ impl Node {
     }
 }
 
-/// Parses a text that holds one YAML document.
+/// How much a YAML text may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of text.
+    pub bytes: usize,
+    /// Values inside values.
+    pub depth: usize,
+    /// Values in all, each alias counted as what it stands for.
+    pub nodes: usize,
+}
+
+impl Limits {
+    /// For what people write.
+    pub const WRITTEN: Limits = Limits { bytes: 1 << 20, depth: 64, nodes: 200_000 };
+    /// For what the engine writes: one line per unit.
+    pub const GENERATED: Limits = Limits { bytes: 1 << 30, depth: 16, nodes: 50_000_000 };
+}
+
+/// Parses a text that a person wrote and that holds one YAML document.
 pub fn parse(source: Arc<YamlText>) -> Result<Node, ConfigError> {
+    parse_within(source, Limits::WRITTEN)
+}
+
+/// Parses a text that holds one YAML document.
+pub fn parse_within(source: Arc<YamlText>, limits: Limits) -> Result<Node, ConfigError> {
     let text = source.clone();
-    let mut reader = Reader { parser: Parser::new_from_str(&text.text), source, anchors: HashMap::new() };
+    if text.text.len() > limits.bytes {
+        let message = format!("the text has {} bytes; at most {} are read", text.text.len(), limits.bytes);
+        return Err(ConfigError::at_position(text.name(), text.line(1), 1, 1, 1, message));
+    }
+    let (anchors, parser) = (HashMap::new(), Parser::new_from_str(&text.text));
+    let mut reader = Reader { parser, source, anchors, limits, nodes: 0, depth: 0 };
     let empty = Node { data: Data::Scalar(Value::Null), source: text.clone(), line: 1, column: 1, width: 1 };
     let mut root = None;
     loop {
@@ -137,7 +168,13 @@ pub fn parse(source: Arc<YamlText>) -> Result<Node, ConfigError> {
 struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     source: Arc<YamlText>,
-    anchors: HashMap<usize, Node>,
+    /// Nodes that aliases may name, each with its number of nodes and its depth.
+    anchors: HashMap<usize, (Node, usize, usize)>,
+    limits: Limits,
+    /// Nodes so far.
+    nodes: usize,
+    /// Depth of the node that is read now.
+    depth: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -162,7 +199,25 @@ impl<'a> Reader<'a> {
         Node { data, source: self.source.clone(), line, column, width }
     }
 
+    /// Counts `nodes` more nodes that reach `depth` levels further down.
+    fn count(&mut self, nodes: usize, depth: usize, span: Span) -> Result<(), ConfigError> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        let Limits { nodes: most, depth: deepest, .. } = self.limits;
+        let message = if self.nodes > most {
+            format!("more than {most} values, counting each alias as what it stands for")
+        } else if self.depth + depth > deepest {
+            format!("more than {deepest} levels of values inside values")
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::at(&self.place(span, Data::Scalar(Value::Null)), message)
+            .help("write the matrix as a range, or use fewer aliases"))
+    }
+
     fn node(&mut self, event: Event<'a>, span: Span) -> Result<Node, ConfigError> {
+        let before = self.nodes;
+        self.depth += 1;
+        self.count(1, 0, span)?;
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, _) => {
                 let node = self.place(span, Data::Scalar(Value::Null));
@@ -185,14 +240,19 @@ impl<'a> Reader<'a> {
             Event::MappingStart(anchor, _) => (self.map(span)?, anchor),
             Event::Alias(anchor) => {
                 let here = self.place(span, Data::Scalar(Value::Null));
-                let target = self.anchors.get(&anchor);
-                (target.cloned().ok_or_else(|| ConfigError::at(&here, "this alias refers to nothing"))?, 0)
+                let target = self.anchors.get(&anchor).cloned();
+                let (node, nodes, depth) =
+                    target.ok_or_else(|| ConfigError::at(&here, "this alias refers to nothing"))?;
+                self.count(nodes, depth, span)?;
+                (node, 0)
             }
             _ => (self.place(span, Data::Scalar(Value::Null)), 0),
         };
         if anchor != 0 {
-            self.anchors.insert(anchor, node.clone());
+            let size = (self.nodes - before, depth(&node));
+            self.anchors.insert(anchor, (node.clone(), size.0, size.1));
         }
+        self.depth -= 1;
         Ok(node)
     }
 
@@ -223,40 +283,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// YAML 1.2 core schema.
-fn plain_scalar(text: &str) -> Result<Value, String> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let radix = |prefix: &str, radix| digits.strip_prefix(prefix).and_then(|d| i64::from_str_radix(d, radix).ok());
-    Ok(match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
-        _ if matches!(digits.to_ascii_lowercase().as_str(), ".inf" | ".nan") => {
-            return Err(format!("`{text}` is not a finite number, and parameters must be"));
-        }
-        _ if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-            Value::Int(text.parse().map_err(|_| format!("`{text}` is too large for a whole number"))?)
-        }
-        _ if digits == text && radix("0x", 16).is_some() => Value::Int(radix("0x", 16).unwrap_or_default()),
-        _ if digits == text && radix("0o", 8).is_some() => Value::Int(radix("0o", 8).unwrap_or_default()),
-        _ if number(digits) => match text.parse::<f64>() {
-            Ok(x) if x.is_finite() => Value::Float(x),
-            _ => return Err(format!("`{text}` is too large for a number")),
-        },
-        _ => Value::Str(text.to_string()),
-    })
-}
-
-/// `1.5`, `.5`, `1.`, `1e-3`: digits with a point or an exponent.
-fn number(digits: &str) -> bool {
-    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
-        Some((m, e)) => (m, Some(e.strip_prefix(['-', '+']).unwrap_or(e))),
-        None => (digits, None),
-    };
-    let all = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    all(whole)
-        && all(part)
-        && !(whole.is_empty() && part.is_empty())
-        && exponent.is_none_or(|e| !e.is_empty() && all(e))
+/// Levels below a node. The node was read within the limits, so this recursion is not deep.
+fn depth(node: &Node) -> usize {
+    match &node.data {
+        Data::Scalar(_) => 0,
+        Data::List(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Data::Map(entries) => 1 + entries.iter().map(|(_, v)| depth(v)).max().unwrap_or(0),
+    }
 }

@@ -5,6 +5,7 @@
 //! `paper.json` holds the paper's claims; the names of all metrics are documented in [`METRICS`].
 
 mod rule;
+mod tolerance;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,6 +17,7 @@ use crate::source::Source;
 
 pub use rule::Rule;
 use rule::sound;
+pub use tolerance::{Tolerance, tolerance};
 
 /// The claims file that belongs to the program.
 pub const PAPER: &str = include_str!("paper.json");

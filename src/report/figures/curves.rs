@@ -141,17 +141,18 @@ pub fn missing_level(id: &str, title: &str, panels: &[CurvePanel], columns: usiz
     f.words(format!("Curves against the share of missing samples, {} panels.", panels.len()), "")
 }
 
-/// Theorem 4: empirical risk, measured gap and the theorem's term against the rank r.
-pub fn bound(rank: &[f64], risk: &[f64], gap: &[f64], term: &[f64], source: Source) -> Figure {
+/// Theorem 4: empirical risk, measured gap and the theorem's term against the rank r. The term has several forms, each with
+/// its name and the ranks at which it says something.
+pub fn bound(rank: &[f64], risk: &[f64], gap: &[f64], terms: &[(&str, &[f64], &[f64])], source: Source) -> Figure {
     let mut xy = Xy::new(Axis::log("Kraus rank r"), Axis::log("risk"));
-    let sum: Vec<f64> = risk.iter().zip(term).map(|(a, b)| a + b).collect();
-    let named =
-        [("empirical risk", risk), ("measured gap", gap), ("theorem 4’s term", term), ("bound: risk + term", &sum[..])];
-    for (i, (name, y)) in named.into_iter().enumerate() {
-        let stroke = Stroke::nth(i);
-        xy.lines.push(Line { name: name.into(), x: rank.to_vec(), y: y.to_vec(), band: None, stroke });
+    let measured = [("empirical risk", rank, risk), ("measured gap", rank, gap)];
+    for (i, (name, x, y)) in measured.iter().chain(terms).enumerate() {
+        let (name, stroke) = ((*name).into(), Stroke::nth(i));
+        xy.lines.push(Line { name, x: x.to_vec(), y: y.to_vec(), band: None, stroke });
     }
     let panel = Panel { title: String::new(), content: Content::Xy(xy) };
-    Figure::panels("bound", "Theorem 4 beside the measured gap", source, Width::OneColumn, 1, 120.0, vec![panel])
-        .words("Empirical risk, measured generalisation gap and the bound’s term against the Kraus rank.", "")
+    Figure::panels("bound", "Theorem 4 beside the measured gap", source, Width::OneColumn, 1, 120.0, vec![panel]).words(
+        "Empirical risk, measured generalisation gap and both forms of the bound’s term against the Kraus rank.",
+        "",
+    )
 }

@@ -55,8 +55,9 @@ impl Eigen {
         Eigen { n, d: row(), z, e: row(), tau: row(), w: row(), turns: vec![(V::ZERO, V::ONE); n] }
     }
 
-    /// Eigenvalues of the matrices whose lower triangles are the columns of `a` (destroyed).
+    /// Eigenvalues of the positive definite matrices whose lower triangles are the columns of `a` (destroyed).
     pub fn values(&mut self, a: &mut [V]) -> Result<(), Fault> {
+        let scale = to_safe_range(a, largest_diagonal(self.n, a));
         let converged = simd(
             #[inline(always)]
             || {
@@ -64,16 +65,20 @@ impl Eigen {
                 ql_values(self.n, &mut self.d, &mut self.e)
             },
         );
+        undo_scale(&mut self.d, scale);
         if converged { Ok(()) } else { Err(Fault::NoConvergence) }
     }
 
     /// Eigenvalues and eigenvectors; `a` is destroyed.
     pub fn vectors(&mut self, a: &mut [V]) -> Result<(), Fault> {
+        let scale = to_safe_range(a, largest_entry(self.n, a));
         simd(
             #[inline(always)]
             || tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w),
         );
-        self.finish(a)
+        self.finish(a)?;
+        undo_scale(&mut self.d, scale);
+        Ok(())
     }
 
     /// The second half of [`Eigen::vectors`], after the tridiagonal form.
@@ -94,6 +99,42 @@ impl Eigen {
             #[inline(always)]
             || rebuild(self.n, &self.z, f, &mut self.w, out),
         )
+    }
+}
+
+/// Entries up to this size, and down to its inverse, can be squared and multiplied by rounding units without leaving the range
+/// of f64.
+const SAFE: f64 = 1e75;
+
+/// The largest diagonal entry: in a positive definite matrix no entry is larger.
+pub(crate) fn largest_diagonal(n: usize, a: &[V]) -> V {
+    (0..n).fold(V::ZERO, |m, j| m.map2(a[j * n + j], |m, x| m.max(x.abs())))
+}
+
+/// The largest entry of the lower triangle, in absolute value.
+fn largest_entry(n: usize, a: &[V]) -> V {
+    let lower = (0..n).flat_map(|j| &a[j * n + j..(j + 1) * n]);
+    lower.fold(V::ZERO, |m, v| m.map2(*v, |m, x| m.max(x.abs())))
+}
+
+/// Multiplies the lanes whose largest entry lies outside the safe range by a power of two, which changes no digit. Returns the
+/// powers, or nothing where all lanes are safe.
+pub(crate) fn to_safe_range(a: &mut [V], largest: V) -> Option<V> {
+    let safe = |x: f64| x == 0.0 || !x.is_finite() || (1.0 / SAFE..=SAFE).contains(&x);
+    if largest.0.iter().all(|&x| safe(x)) {
+        return None;
+    }
+    // 2^1000 keeps the smallest numbers far inside the range, and its inverse is no subnormal number.
+    let power = |x: f64| if safe(x) { 1.0 } else { 2f64.powi((-x.log2().floor()).clamp(-1000.0, 1000.0) as i32) };
+    let scale = largest.map(power);
+    a.iter_mut().for_each(|v| *v = *v * scale);
+    Some(scale)
+}
+
+/// Divides the eigenvalues by the powers of two of [`to_safe_range`].
+pub(crate) fn undo_scale(d: &mut [V], scale: Option<V>) {
+    if let Some(scale) = scale {
+        d.iter_mut().for_each(|v| *v = *v / scale);
     }
 }
 
@@ -279,8 +320,17 @@ fn rebuild_tile<const W: usize>(n: usize, z: &[V], row: &[V], i: usize, out: &mu
     out[i..i + W].copy_from_slice(&sum);
 }
 
-/// The first lane of `d` with a value that is not positive (or is NaN) is a fault.
+/// Checks that the n eigenvalues in each lane are positive: the least must exceed n eps times the largest.
+///
+/// Below that an eigenvalue is rounding, and its logarithm means nothing. The first lane that fails is the fault; NaN fails.
 pub(crate) fn positive(d: &[V]) -> Result<(), Fault> {
-    let bad = (0..LANES).find(|&lane| d.iter().any(|v| v.0[lane].is_nan() || v.0[lane] <= 0.0));
+    let (mut least, mut largest) = (V::splat(f64::INFINITY), V::ZERO);
+    for v in d {
+        // A NaN must not be forgotten, as `f64::min` would.
+        least = least.map2(*v, |least, v| if v < least || v.is_nan() { v } else { least });
+        largest = largest.map2(*v, f64::max);
+    }
+    let rounding = d.len() as f64 * f64::EPSILON;
+    let bad = (0..LANES).find(|&lane| !(least.0[lane] > rounding * largest.0[lane]));
     bad.map_or(Ok(()), |lane| Err(Fault::NotPositive(lane)))
 }

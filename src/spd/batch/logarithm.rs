@@ -11,7 +11,7 @@
 //! 20 nodes reach rounding for hi = 40 lo. lo = 1 / \|\|T^-1\|\|_F and Gershgorin's hi bound the spectrum in O(n).
 //! Matrices of a spread that would need more than [`MOST`] nodes go through their eigenvectors.
 
-use crate::batch::eigen::{Eigen, Fault, positive};
+use crate::batch::eigen::{Eigen, Fault, largest_diagonal, positive, to_safe_range};
 use crate::batch::lanes::{LANES, V, simd};
 use crate::batch::tridiagonal::{restore, tridiagonalise};
 use std::sync::OnceLock;
@@ -34,7 +34,7 @@ impl Rule {
         let (mut nodes, mut total) = (Vec::with_capacity(count), 0.0);
         for k in 0..count {
             // Newton's method on Legendre's polynomial from the usual guess.
-            let mut x = -(std::f64::consts::PI * (k as f64 + 0.75) / (count as f64 + 0.5)).cos();
+            let mut x = -linalg::math::cos(std::f64::consts::PI * (k as f64 + 0.75) / (count as f64 + 0.5));
             let mut slope = 1.0;
             for _ in 0..6 {
                 let (mut p, mut before) = (x, 1.0);
@@ -55,9 +55,10 @@ impl Rule {
     /// The smallest rule for a spectrum of hi / lo = `spread`.
     fn of(spread: f64) -> Option<&'static Rule> {
         static RULES: [OnceLock<Rule>; MOST / TILE] = [const { OnceLock::new() }; MOST / TILE];
-        let root = spread.powf(0.25);
+        let root = spread.sqrt().sqrt();
         let rate = ((root - 1.0) / (root + 1.0)).powi(2);
-        let tiles = if rate > 0.0 { (ERROR.ln() / rate.ln() / TILE as f64).ceil() } else { 1.0 };
+        let tiles =
+            if rate > 0.0 { (linalg::math::ln(ERROR) / linalg::math::ln(rate) / TILE as f64).ceil() } else { 1.0 };
         // A NaN is not within.
         let within = tiles <= (MOST / TILE) as f64;
         within.then(|| RULES[tiles.max(1.0) as usize - 1].get_or_init(|| Rule::new(tiles.max(1.0) as usize * TILE)))
@@ -84,6 +85,7 @@ impl Logarithm {
     pub fn solve(&mut self, a: &mut [V], out: &mut [V]) -> Result<(V, V), Fault> {
         let Logarithm { n, eigen, link, diagonal } = self;
         let n = *n;
+        let scale = to_safe_range(a, largest_diagonal(n, a));
         let (lo, hi) = simd(
             #[inline(always)]
             || {
@@ -98,7 +100,7 @@ impl Logarithm {
         let rules = (hi / lo).0.map(Rule::of);
         let centre = (lo * hi).sqrt();
         let total = V(rules.map(|rule| rule.map_or(0.0, |rule| rule.total)));
-        let constant = centre.map(f64::ln) + total;
+        let constant = centre.map(linalg::math::ln) + total;
         let most = rules.iter().flatten().map(|rule| rule.nodes.len()).max().unwrap_or(0);
         simd(
             #[inline(always)]
@@ -117,13 +119,19 @@ impl Logarithm {
         if rules.iter().any(Option::is_none) {
             eigen.finish(a)?;
             positive(&eigen.d)?;
-            let logs: Vec<V> = eigen.d.iter().map(|d| d.map(f64::ln)).collect();
+            let logs: Vec<V> = eigen.d.iter().map(|d| d.map(linalg::math::ln)).collect();
             eigen.rebuild(&logs, a);
             for (lane, _) in rules.iter().enumerate().filter(|(_, rule)| rule.is_none()) {
                 out.iter_mut().zip(&*a).for_each(|(to, v)| to.0[lane] = v.0[lane]);
             }
         }
-        Ok((lo, hi))
+        let Some(scale) = scale else { return Ok((lo, hi)) };
+        // log A = log(s A) - log(s) I.
+        let shift = scale.map(f64::ln);
+        for j in 0..n {
+            out[j * n + j] = out[j * n + j] - shift;
+        }
+        Ok((lo / scale, hi / scale))
     }
 }
 

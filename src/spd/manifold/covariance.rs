@@ -8,7 +8,7 @@
 //! | [`Estimator::Oas`] | min(1, (alpha + mu^2) / ((t + 1)(alpha - mu^2 / p))), alpha = mean of S_ij^2 (Chen et al. 2010, as scikit-learn) |
 //! | [`Estimator::LedoitWolf`] | min(beta, delta) / delta (Ledoit, Wolf 2004, as scikit-learn) |
 
-use crate::{Error, Result, check};
+use crate::{Error, Result};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Zip};
 
 /// How a covariance is estimated.
@@ -49,7 +49,9 @@ pub fn covariance(x: ArrayView2<'_, f64>, estimator: Estimator) -> Result<Covari
     if t < 2 {
         return Err(Error::Parameter { name: "samples", value: t as f64, must: "at least 2" });
     }
-    check::finite(what, &x)?;
+    if let Some(channel) = x.rows().into_iter().position(|r| r.iter().any(|v| !v.is_finite())) {
+        return Err(Error::Signal { trial: None, channel });
+    }
     let mut centred = x.to_owned();
     for mut row in centred.rows_mut() {
         let mean = row.sum() / t as f64;
@@ -86,8 +88,10 @@ pub fn covariances(x: ArrayView3<'_, f64>, estimator: Estimator) -> Result<Array
             Err(error) => *e = Some(error),
         }
     });
-    match errors.into_iter().flatten().next() {
-        Some(e) => Err(e),
+    // The first trial with an error, whichever thread met one first.
+    match errors.into_iter().enumerate().find_map(|(trial, e)| Some((trial, e?))) {
+        Some((trial, Error::Signal { channel, .. })) => Err(Error::Signal { trial: Some(trial), channel }),
+        Some((_, e)) => Err(e),
         None => Ok(out),
     }
 }

@@ -101,6 +101,19 @@ fn factors(n: usize, a: ArrayView3<'_, f64>, metric: Metric) -> Result<Vec<f64>>
     Ok(out)
 }
 
+/// Refuses a matrix whose least eigenvalue is rounding: its Cholesky factor may exist, but its inverse means nothing.
+fn all_positive(n: usize, a: ArrayView3<'_, f64>, what: &'static str) -> Result<()> {
+    let k = a.len_of(Axis(0));
+    let mut work = Eigen::new(n, false);
+    let mut packed = vec![V::ZERO; n * n];
+    for first in (0..k).step_by(LANES) {
+        pack(a, first, false, &mut packed);
+        let solved = work.values(&mut packed).and_then(|()| positive(&work.d));
+        solved.map_err(|fault| fault.error(what, |lane| (first + lane).min(k - 1)))?;
+    }
+    Ok(())
+}
+
 /// Distances of group g of eight B to the first `rows(g)` of A; other entries stay zero.
 fn eigen_distances(
     n: usize,
@@ -111,6 +124,7 @@ fn eigen_distances(
 ) -> Result<Array2<f64>> {
     let what = "pairwise_distances";
     let (k, m) = (a.len_of(Axis(0)), b.len_of(Axis(0)));
+    all_positive(n, a, what)?;
     let factor = factors(n, a, metric)?;
     let bures = metric == Metric::BuresWasserstein;
     let trace = |x: ArrayView3<'_, f64>| -> Vec<f64> { x.axis_iter(Axis(0)).map(|x| x.diag().sum()).collect() };
@@ -134,7 +148,7 @@ fn eigen_distances(
                     let both = V(std::array::from_fn(|lane| trace_a[i] + trace_b[(g * LANES + lane).min(m - 1)]));
                     (both - roots - roots).map(|x| x.max(0.0).sqrt())
                 } else {
-                    work.d.iter().map(|x| x.map(f64::ln)).fold(V::ZERO, |s, x| s + x * x).sqrt()
+                    work.d.iter().map(|x| x.map(linalg::math::ln)).fold(V::ZERO, |s, x| s + x * x).sqrt()
                 };
             }
             Ok(())

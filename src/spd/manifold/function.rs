@@ -8,7 +8,7 @@ use crate::batch::lanes::{LANES, V, pack, unpack_lane};
 use crate::batch::logarithm::Logarithm;
 use crate::check;
 use crate::{Error, Result};
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Zip};
 use rayon::prelude::*;
 
 /// Groups of eight matrices per task.
@@ -32,7 +32,7 @@ pub fn logm(x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
 
 /// The matrix exponential of every symmetric matrix.
 pub fn expm(x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-    apply("expm", x, f64::exp, false)
+    apply("expm", x, linalg::math::exp, false)
 }
 
 /// The symmetric positive definite square root of every matrix.
@@ -50,7 +50,7 @@ pub fn powm(x: ArrayView3<'_, f64>, alpha: f64) -> Result<Array3<f64>> {
     if !alpha.is_finite() {
         return Err(Error::Parameter { name: "alpha", value: alpha, must: "finite" });
     }
-    apply("powm", x, |v| v.powf(alpha), true)
+    apply("powm", x, |v| linalg::math::pow(v, alpha), true)
 }
 
 /// f on the eigenvalues; with `must_be_positive` a matrix with another eigenvalue is refused.
@@ -119,4 +119,19 @@ fn each<W>(
 /// f(A) for one symmetric positive definite matrix.
 pub(crate) fn one(what: &'static str, a: ArrayView2<'_, f64>, f: impl Fn(f64) -> f64 + Sync) -> Result<Array2<f64>> {
     Ok(apply(what, a.insert_axis(Axis(0)), f, true)?.index_axis_move(Axis(0), 0))
+}
+
+/// S X S^T for every X of the batch, symmetric to the last bit. S is (m, n), the results are (m, m).
+pub(crate) fn sandwich(what: &'static str, s: ArrayView2<'_, f64>, x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
+    let (m, n) = s.dim();
+    let k = x.dim().0;
+    if x.dim().1 != n || x.dim().2 != n {
+        return Err(Error::Shape { what, expected: vec![k, n, n], got: x.shape().to_vec() });
+    }
+    let mut out = Array3::zeros((k, m, m));
+    Zip::from(out.outer_iter_mut()).and(x.outer_iter()).par_for_each(|mut to, x| {
+        let product = linalg::matmul(linalg::matmul(s, x).view(), s.t());
+        to.assign(&linalg::symmetrise(product.view()));
+    });
+    Ok(out)
 }

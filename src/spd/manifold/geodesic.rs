@@ -4,9 +4,9 @@
 //! * Tangent vectors at C: svec log(C^-1/2 X C^-1/2), of length n (n + 1) / 2; the off-diagonal entries count sqrt 2, so the
 //!   Euclidean norm is the Riemannian distance from C to X.
 
-use crate::manifold::function::{expm, logm, one, powm};
+use crate::manifold::function::{expm, logm, one, powm, sandwich};
 use crate::{Error, Result, check};
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Zip};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 
 /// The point at `t` on the geodesic from `a` to `b`.
 ///
@@ -17,16 +17,16 @@ use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Zip};
 /// ```
 pub fn geodesic(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, t: f64) -> Result<Array2<f64>> {
     let (root, inverse) = roots("geodesic", a)?;
-    let middle = sandwich(&inverse, b.insert_axis(Axis(0)))?;
+    let middle = sandwich("geodesic", inverse.view(), b.insert_axis(Axis(0)))?;
     let power = powm(middle.view(), t)?;
-    Ok(sandwich(&root, power.view())?.index_axis_move(Axis(0), 0))
+    Ok(sandwich("geodesic", root.view(), power.view())?.index_axis_move(Axis(0), 0))
 }
 
 /// Tangent vectors (k, n (n + 1) / 2) of a batch (k, n, n) at the point `at`.
 pub fn tangent_space(x: ArrayView3<'_, f64>, at: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
     let n = check::symmetric("tangent_space", &x)?;
     let (_, inverse) = roots("tangent_space", at)?;
-    let logs = logm(sandwich(&inverse, x)?.view())?;
+    let logs = logm(sandwich("tangent_space", inverse.view(), x)?.view())?;
     let mut out = Array2::zeros((x.len_of(Axis(0)), n * (n + 1) / 2));
     for (mut row, log) in out.rows_mut().into_iter().zip(logs.axis_iter(Axis(0))) {
         row.assign(&linalg::svec(log));
@@ -46,24 +46,10 @@ pub fn from_tangent_space(v: ArrayView2<'_, f64>, at: ArrayView2<'_, f64>) -> Re
     for (mut log, row) in logs.axis_iter_mut(Axis(0)).zip(v.rows()) {
         log.assign(&linalg::smat(row, n)?);
     }
-    sandwich(&root, expm(logs.view())?.view())
+    sandwich("from_tangent_space", root.view(), expm(logs.view())?.view())
 }
 
 /// C^1/2 and C^-1/2.
-fn roots(what: &'static str, c: ArrayView2<'_, f64>) -> Result<(Array2<f64>, Array2<f64>)> {
+pub(crate) fn roots(what: &'static str, c: ArrayView2<'_, f64>) -> Result<(Array2<f64>, Array2<f64>)> {
     Ok((one(what, c, f64::sqrt)?, one(what, c, |v| 1.0 / v.sqrt())?))
-}
-
-/// S X S for every X, symmetric to the last bit.
-fn sandwich(s: &Array2<f64>, x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-    let n = s.nrows();
-    if x.dim().1 != n || x.dim().2 != n {
-        return Err(Error::Shape { what: "geodesic", expected: vec![x.dim().0, n, n], got: x.shape().to_vec() });
-    }
-    let mut out = Array3::zeros(x.dim());
-    Zip::from(out.outer_iter_mut()).and(x.outer_iter()).par_for_each(|mut to, x| {
-        let product = linalg::matmul(linalg::matmul(s.view(), x).view(), s.view());
-        to.assign(&linalg::symmetrise(product.view()));
-    });
-    Ok(out)
 }

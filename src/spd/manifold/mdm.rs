@@ -43,6 +43,64 @@ impl Mdm {
         Ok(Mdm { metric, classes, means, stacked })
     }
 
+    /// A classifier with given class means (classes, n, n), for labels in ascending order.
+    pub fn from_means(classes: Vec<i64>, means: Array3<f64>, metric: Metric) -> Result<Self> {
+        if classes.len() != means.dim().0 || classes.windows(2).any(|w| w[0] >= w[1]) {
+            return Err(Error::Shape { what: "classes", expected: vec![means.dim().0], got: vec![classes.len()] });
+        }
+        let given = |matrix: ndarray::ArrayView2<'_, f64>| Mean {
+            matrix: matrix.to_owned(),
+            iterations: 0,
+            gradient: 0.0,
+            converged: true,
+        };
+        Ok(Mdm { metric, classes, means: means.outer_iter().map(given).collect(), stacked: means })
+    }
+
+    /// Labels predicted by cross-validation: each matrix by a classifier that was fitted without its fold.
+    ///
+    /// Within each class the matrices are dealt to the folds in turn, in their order.
+    pub fn cross_validate(
+        x: ArrayView3<'_, f64>,
+        labels: &[i64],
+        folds: usize,
+        metric: Metric,
+        params: &CheckedMeanParams,
+    ) -> Result<Vec<i64>> {
+        let k = x.len_of(Axis(0));
+        if labels.len() != k {
+            return Err(Error::Shape { what: "labels", expected: vec![k], got: vec![labels.len()] });
+        }
+        if folds < 2 || folds > k {
+            return Err(Error::Parameter {
+                name: "folds",
+                value: folds as f64,
+                must: "at least 2 and at most the matrices",
+            });
+        }
+        let mut seen = std::collections::BTreeMap::new();
+        let mut fold = Vec::with_capacity(k);
+        for label in labels {
+            let count = seen.entry(label).or_insert(0usize);
+            fold.push(*count % folds);
+            *count += 1;
+        }
+        let mut predicted = vec![0; k];
+        for held in 0..folds {
+            let part = |inside: bool| (0..k).filter(|&i| (fold[i] == held) == inside).collect::<Vec<_>>();
+            let (train, test) = (part(false), part(true));
+            if test.is_empty() {
+                continue;
+            }
+            let train_labels: Vec<i64> = train.iter().map(|&i| labels[i]).collect();
+            let mdm = Mdm::fit(x.select(Axis(0), &train).view(), &train_labels, metric, params)?;
+            for (i, label) in test.iter().zip(mdm.predict(x.select(Axis(0), &test).view())?) {
+                predicted[*i] = label;
+            }
+        }
+        Ok(predicted)
+    }
+
     /// The labels, ascending. Columns of distances and probabilities are in this order.
     pub fn classes(&self) -> &[i64] {
         &self.classes
@@ -71,7 +129,7 @@ impl Mdm {
         let mut p = self.distances(x)?.mapv(|d| -d * d);
         for mut row in p.rows_mut() {
             let top = row.fold(f64::NEG_INFINITY, |m, v| m.max(*v));
-            row.mapv_inplace(|v| (v - top).exp());
+            row.mapv_inplace(|v| linalg::math::exp(v - top));
             let sum = row.sum();
             row /= sum;
         }

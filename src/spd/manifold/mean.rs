@@ -123,7 +123,8 @@ pub fn means(
     let blocks = selections
         .par_chunks(BLOCK)
         .zip(starts.axis_chunks_iter(Axis(0), BLOCK))
-        .map(|(block, starts)| iterate(n, x.view(), block, starts, metric, params.0))
+        .enumerate()
+        .map(|(k, (block, starts))| iterate(n, x.view(), block, k * BLOCK, starts, metric, params.0))
         .collect::<Vec<Result<Vec<Mean>>>>();
     Ok(blocks.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

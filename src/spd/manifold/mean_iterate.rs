@@ -10,6 +10,8 @@ const MEMORY: usize = 5;
 
 pub(crate) struct MeanIterate {
     n: usize,
+    /// Which of the means it is; for errors.
+    number: usize,
     /// R with M = R R^T.
     factor: Vec<f64>,
     /// The matrix S of the congruence S X S^T: R^-1, or J L^T J for Bures-Wasserstein.
@@ -36,11 +38,12 @@ fn add(to: &mut [f64], w: f64, x: &[f64]) {
 
 impl MeanIterate {
     /// Start at the given matrix.
-    pub fn new(start: ArrayView2<'_, f64>, metric: Metric) -> Result<Self> {
+    pub fn new(number: usize, start: ArrayView2<'_, f64>, metric: Metric) -> Result<Self> {
         let n = start.nrows();
         let square = || vec![0.0; n * n];
         let mut state = MeanIterate {
             n,
+            number,
             factor: square(),
             root: square(),
             step: square(),
@@ -58,13 +61,18 @@ impl MeanIterate {
     fn factorise(&mut self, m: ArrayView2<'_, f64>, metric: Metric) -> Result<()> {
         let flat: Vec<f64> = m.iter().copied().collect();
         if !cholesky(self.n, &flat, &mut self.factor) {
-            return Err(Error::NotPositiveDefinite { what: "mean", index: 0 });
+            return Err(Error::MeanFailed { number: self.number });
         }
         match metric {
             Metric::BuresWasserstein => flip_transpose(self.n, &self.factor, &mut self.root),
             _ => invert_lower(self.n, &self.factor, &mut self.root),
         }
         Ok(())
+    }
+
+    /// Which of the means it is.
+    pub fn number(&self) -> usize {
+        self.number
     }
 
     /// Turn G in `step` into the step D: L-BFGS on the tangent space, whose frame R is transported along with the iterate.

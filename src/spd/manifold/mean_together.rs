@@ -9,7 +9,7 @@ use crate::batch::lanes::{LANES, V, pack_lane, simd, unpack_lane};
 use crate::batch::logarithm::Logarithm;
 use crate::batch::triangular::congruence_each;
 use crate::manifold::mean::{Mean, MeanParams, Selection};
-use crate::{Metric, Result};
+use crate::{Error, Metric, Result};
 use ndarray::{ArrayView3, Axis};
 use rayon::prelude::*;
 
@@ -42,17 +42,22 @@ struct PairGroups<'a> {
     full: bool,
 }
 
-/// Iterates one block of means until each has converged or the iterations are used up.
+/// Iterates one block of means, the first of which has the number `first`, until each has converged or the iterations are used up.
 pub(crate) fn iterate(
     n: usize,
     x: ArrayView3<'_, f64>,
     selections: &[Selection],
+    first: usize,
     starts: ArrayView3<'_, f64>,
     metric: Metric,
     params: MeanParams,
 ) -> Result<Vec<Mean>> {
     let bures = metric == Metric::BuresWasserstein;
-    let mut states = starts.axis_iter(Axis(0)).map(|m| MeanIterate::new(m, metric)).collect::<Result<Vec<_>>>()?;
+    let mut states = starts
+        .axis_iter(Axis(0))
+        .enumerate()
+        .map(|(k, m)| MeanIterate::new(first + k, m, metric))
+        .collect::<Result<Vec<_>>>()?;
     let most: usize = selections.iter().map(Vec::len).sum();
     let groups = most.div_ceil(LANES);
     // Image of every pair (log or square root), and its curvature (typical, bound).
@@ -146,9 +151,10 @@ fn advance(n: usize, states: &mut [MeanIterate], work: &mut Work) -> Result<()> 
             let step = &states[lane.min(states.len() - 1)].step;
             a.iter_mut().zip(step).for_each(|(t, v)| t.0[lane] = 0.5 * v);
         }
-        eigen.vectors(a).map_err(|fault| fault.error("mean", |lane| lane))?;
+        // The eight steps converge together: the first of them stands for all.
+        eigen.vectors(a).map_err(|_| Error::MeanFailed { number: states[0].number() })?;
         for (sign, to) in [(1.0, &mut *t), (-1.0, &mut *packed)] {
-            let f: Vec<V> = eigen.d.iter().map(|d| d.map(|d| (sign * d).exp())).collect();
+            let f: Vec<V> = eigen.d.iter().map(|d| d.map(|d| linalg::math::exp(sign * d))).collect();
             eigen.rebuild(&f, to);
         }
         for (lane, state) in states.iter_mut().enumerate() {
@@ -207,8 +213,8 @@ fn curvature(n: usize, logs: &[V], lo: V, hi: V) -> (V, V) {
     let share = V::splat(1.0 / n as f64);
     let variance = (diagonal + below + below - trace * trace * share) * share;
     let bound = (hi / lo).map(|spread| {
-        let half = 0.5 * spread.ln();
-        if half > 1e-6 { half / half.tanh() } else { 1.0 }
+        let half = 0.5 * linalg::math::ln(spread);
+        if half > 1e-6 { half / linalg::math::tanh(half) } else { 1.0 }
     });
     // u coth u = 1 + u^2 / 3 + ..., linear far out; the mean of u^2 is variance / 2.
     (variance.map(|v| (1.0 + v.max(0.0) / 3.0).sqrt()), bound)

@@ -36,8 +36,11 @@ pub fn density_weights(distances: ArrayView2<'_, f64>, params: DensityWeights) -
     if h.is_nan() || h <= 0.0 {
         return Err(Error::NoSpread { what });
     }
-    let density: Array1<f64> =
-        distances.rows().into_iter().map(|r| r.iter().map(|d| (-d * d / (2.0 * h * h)).exp()).sum()).collect();
+    let density: Array1<f64> = distances
+        .rows()
+        .into_iter()
+        .map(|r| r.iter().map(|d| linalg::math::exp(-d * d / (2.0 * h * h))).sum())
+        .collect();
     let total = density.sum();
     Ok(density / total)
 }

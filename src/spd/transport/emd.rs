@@ -45,7 +45,7 @@ pub fn emd(cost: ArrayView2<'_, f64>, a: ArrayView1<'_, f64>, b: ArrayView1<'_, 
                 if supply[source] <= 1e-9 * a.sum() {
                     break;
                 }
-                return Err(Error::Weights { what: "emd" });
+                return Err(Error::Stalled { row: source, left: supply[source] });
             };
             let mut amount = supply[source].min(demand[end - m]);
             walk(&parent, source, end, |from, to| {

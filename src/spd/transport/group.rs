@@ -3,7 +3,8 @@
 //! Majorisation of sum_cj sqrt(\|\|P_{I_c, j}\|\|_1): solve with cost C + eta G, then set
 //! G_ij = 1/2 (\|\|P_{I_c, j}\|\|_1 + 1e-6)^{-1/2} for i in class c, and again (Yair et al. 2019; Courty et al. 2017).
 
-use super::sinkhorn::{CheckedSinkhornParams, TransportPlan, sinkhorn};
+use super::sinkhorn::{CheckedSinkhornParams, TransportPlan};
+use super::sinkhorn_any;
 use crate::{Error, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
@@ -22,7 +23,7 @@ impl Default for GroupLasso {
     }
 }
 
-/// The plan after all rounds; `labels` holds the class of each source (row). Its cost is measured with `cost` alone.
+/// The plan after all rounds, in the log domain where plain scalings leave the range of f64; `labels` holds the class of each source (row). Its cost is measured with `cost` alone.
 pub fn sinkhorn_group_lasso(
     cost: ArrayView2<'_, f64>,
     a: ArrayView1<'_, f64>,
@@ -47,7 +48,7 @@ pub fn sinkhorn_group_lasso(
     // Every label is in `classes`, so the search always finds it.
     let class: Vec<usize> = labels.iter().map(|l| classes.binary_search(l).unwrap_or_default()).collect();
     let mut penalised = cost.to_owned();
-    let mut result = sinkhorn(cost, a, b, params)?;
+    let mut result = sinkhorn_any(cost, a, b, params)?;
     for _ in 1..group.rounds {
         let mut mass = Array2::<f64>::zeros((classes.len(), n));
         for (row, &c) in result.plan.rows().into_iter().zip(&class) {
@@ -57,8 +58,8 @@ pub fn sinkhorn_group_lasso(
         for (i, &c) in class.iter().enumerate() {
             penalised.row_mut(i).assign(&(&cost.row(i) + &g.row(c)));
         }
-        result = sinkhorn(penalised.view(), a, b, params)?;
+        result = sinkhorn_any(penalised.view(), a, b, params)?;
     }
-    let iterations = result.iterations;
-    TransportPlan::measure(result.plan, &cost, &a, &b, iterations)
+    let TransportPlan { plan, iterations, log_domain, .. } = result;
+    Ok(TransportPlan { log_domain, ..TransportPlan::measure(plan, &cost, &a, &b, iterations)? })
 }

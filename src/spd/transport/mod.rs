@@ -23,6 +23,31 @@ pub use sinkhorn_log::sinkhorn_log;
 use crate::{Error, Result, check};
 use ndarray::{ArrayView1, ArrayView2};
 
+/// [`sinkhorn`], and where its scalings leave the range of f64 [`sinkhorn_log`]; the plan says which.
+///
+/// ```
+/// use spd::{SinkhornParams, sinkhorn_any};
+/// let cost = ndarray::array![[0.0, 1000.0], [1000.0, 2.0]];
+/// let half = ndarray::array![0.5, 0.5];
+/// let params = SinkhornParams { regularisation: 0.1, iterations: 50, tolerance: 0.0 }.check()?;
+/// assert!(spd::sinkhorn(cost.view(), half.view(), half.view(), &params).is_ok());
+/// let far = cost.mapv(|c| c + 1000.0); // exp(-10000) is zero in f64
+/// let plan = sinkhorn_any(far.view(), half.view(), half.view(), &params)?;
+/// assert!(plan.log_domain && (plan.plan[[0, 0]] - 0.5).abs() < 1e-12);
+/// # Ok::<(), spd::Error>(())
+/// ```
+pub fn sinkhorn_any(
+    cost: ArrayView2<'_, f64>,
+    a: ArrayView1<'_, f64>,
+    b: ArrayView1<'_, f64>,
+    params: &CheckedSinkhornParams,
+) -> Result<TransportPlan> {
+    match sinkhorn(cost, a, b, params) {
+        Err(Error::Underflow { .. }) => sinkhorn_log(cost, a, b, params),
+        other => other,
+    }
+}
+
 /// A finite cost matrix (m, n) with marginals of lengths m and n, each a distribution of the same mass.
 fn check_problem(
     what: &'static str,

@@ -80,6 +80,8 @@ pub struct TransportPlan {
     pub marginal_error: f64,
     /// Iterations made.
     pub iterations: usize,
+    /// Whether the plan was computed in the log domain.
+    pub log_domain: bool,
 }
 
 impl TransportPlan {
@@ -98,7 +100,7 @@ impl TransportPlan {
         };
         let marginal_error = error(1, a).max(error(0, b));
         let total = plan.iter().zip(cost).map(|(p, c)| p * c).sum();
-        Ok(TransportPlan { plan, cost: total, marginal_error, iterations })
+        Ok(TransportPlan { plan, cost: total, marginal_error, iterations, log_domain: false })
     }
 }
 
@@ -124,7 +126,7 @@ pub fn sinkhorn(
     check_problem("sinkhorn", &cost, &a, &b)?;
     let params = params.get();
     let mut scaling = Scaling::new(&a, &b);
-    scaling.kernel(|i, j| (-cost[[i, j]] / params.regularisation).exp());
+    scaling.kernel(|i, j| linalg::math::exp(-cost[[i, j]] / params.regularisation));
     let start = vec![1.0 / a.len() as f64; a.len()];
     scaling.start(&start);
     let mut iterations = 0;
@@ -261,7 +263,7 @@ fn pass(k: &[V], width: usize, a: &[f64], v: &[V], u: &mut [f64], next: &mut [V]
         let [u0, u1, u2, u3] = [V::splat(u[0]), V::splat(u[1]), V::splat(u[2]), V::splat(u[3])];
         let ahead = following.chunks_exact(ROWS);
         for (((((x0, x1), x2), x3), t), lines) in r0.iter().zip(r1).zip(r2).zip(r3).zip(next.iter_mut()).zip(ahead) {
-            linalg::kernels::prefetch(lines);
+            linalg::small::prefetch(lines);
             *t = x3.fma(u3, x2.fma(u2, x1.fma(u1, x0.fma(u0, *t))));
         }
     }

@@ -26,9 +26,9 @@ pub fn sinkhorn_log(
     let (m, n) = cost.dim();
     let scaled = cost.mapv(|c| -c / params.regularisation);
     let transposed = scaled.t().as_standard_layout().into_owned();
-    let (log_a, log_b) = (a.mapv(f64::ln), b.mapv(f64::ln));
+    let (log_a, log_b) = (a.mapv(linalg::math::ln), b.mapv(linalg::math::ln));
     // Potentials over reg; points without mass have potential -inf and stay out of every sum.
-    let mut f = Array1::from_elem(m, -(m as f64).ln());
+    let mut f = Array1::from_elem(m, -linalg::math::ln(m as f64));
     let mut g = Array1::zeros(n);
     let mut scaling = Scaling::new(&a, &b);
     let mut iterations = 0;
@@ -36,7 +36,7 @@ pub fn sinkhorn_log(
         iterations += 1;
         half_step(&transposed, &f, &log_b, &mut g);
         half_step(&scaled, &g, &log_a, &mut f);
-        scaling.kernel(|i, j| (f[i] + g[j] + scaled[[i, j]]).exp());
+        scaling.kernel(|i, j| linalg::math::exp(f[i] + g[j] + scaled[[i, j]]));
         scaling.start(&vec![1.0; m]);
         scaling.v[..n].fill(1.0);
         let (mut u, mut v) = (scaling.u.clone(), scaling.v.clone());
@@ -57,13 +57,13 @@ pub fn sinkhorn_log(
         }
     }
     absorb(&mut f, &mut g, &scaling);
-    let plan = Array2::from_shape_fn((m, n), |(i, j)| (f[i] + g[j] + scaled[[i, j]]).exp());
-    TransportPlan::measure(plan, &cost, &a, &b, iterations)
+    let plan = Array2::from_shape_fn((m, n), |(i, j)| linalg::math::exp(f[i] + g[j] + scaled[[i, j]]));
+    Ok(TransportPlan { log_domain: true, ..TransportPlan::measure(plan, &cost, &a, &b, iterations)? })
 }
 
 fn absorb(f: &mut Array1<f64>, g: &mut Array1<f64>, scaling: &Scaling) {
-    f.iter_mut().zip(&scaling.u).for_each(|(f, u)| *f += u.ln());
-    g.iter_mut().zip(&scaling.v).for_each(|(g, v)| *g += v.ln());
+    f.iter_mut().zip(&scaling.u).for_each(|(f, u)| *f += linalg::math::ln(*u));
+    g.iter_mut().zip(&scaling.v).for_each(|(g, v)| *g += linalg::math::ln(*v));
 }
 
 /// to_i = target_i - log sum_j exp(k_ij + from_j).
@@ -75,8 +75,8 @@ fn half_step(k: &Array2<f64>, from: &Array1<f64>, target: &Array1<f64>, to: &mut
         .for_each(|((mut to, k), target)| {
             for ((to, row), target) in to.iter_mut().zip(k.rows()).zip(&target) {
                 let top = row.iter().zip(from).fold(f64::NEG_INFINITY, |m, (k, f)| m.max(k + f));
-                let sum: f64 = row.iter().zip(from).map(|(k, f)| (k + f - top).exp()).sum();
-                *to = target - (top + sum.ln());
+                let sum: f64 = row.iter().zip(from).map(|(k, f)| linalg::math::exp(k + f - top)).sum();
+                *to = target - (top + linalg::math::ln(sum));
             }
         });
 }

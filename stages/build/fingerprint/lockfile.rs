@@ -16,13 +16,13 @@ struct Package {
 #[derive(Debug, Default)]
 pub struct Lockfile {
     packages: BTreeMap<String, Vec<Package>>,
-    manifest: String,
+    manifests: String,
 }
 
 impl Lockfile {
-    /// Read the texts of Cargo.lock and of the workspace's Cargo.toml.
-    pub fn read(text: &str, manifest: &str) -> Lockfile {
-        let mut lock = Lockfile { manifest: manifest.to_string(), ..Lockfile::default() };
+    /// Read the text of Cargo.lock and those of all manifests of the workspace.
+    pub fn read(text: &str, manifests: &str) -> Lockfile {
+        let mut lock = Lockfile { manifests: manifests.to_string(), ..Lockfile::default() };
         for block in text.split("[[package]]").skip(1) {
             let mut p = Package::default();
             let mut in_dependencies = false;
@@ -73,7 +73,7 @@ impl Lockfile {
         }
         let name = entry.split(' ').next().unwrap_or_default();
         let asks = |l: &&str| l.split([' ', '.', '=']).next() == Some(name);
-        let asked = self.manifest.lines().filter(asks).map(|l| l.split_whitespace().collect::<String>());
+        let asked = self.manifests.lines().filter(asks).map(|l| l.split_whitespace().collect::<String>());
         let mut hasher = blake3::Hasher::new();
         for line in seen.into_iter().chain(asked) {
             hasher.update(line.as_bytes());

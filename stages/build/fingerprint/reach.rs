@@ -31,8 +31,8 @@ pub struct Reach<'a> {
 pub type Source = (String, String);
 
 impl<'a> Reach<'a> {
-    /// Everything that module `start` reaches.
-    pub fn from(tree: &'a Tree, lock: &'a Lockfile, start: Id) -> Reach<'a> {
+    /// Everything that the modules `start` reach.
+    pub fn from(tree: &'a Tree, lock: &'a Lockfile, start: &[Id]) -> Reach<'a> {
         let mut reach = Reach {
             resolver: Resolver { tree, lock },
             bodies: BTreeSet::new(),
@@ -41,7 +41,7 @@ impl<'a> Reach<'a> {
             included: BTreeSet::new(),
             todo: Vec::new(),
         };
-        reach.add(start);
+        start.iter().for_each(|&id| reach.add(id));
         loop {
             while let Some(id) = reach.todo.pop() {
                 reach.visit(id);
@@ -171,6 +171,11 @@ impl<'a> Reach<'a> {
         }
         let mut out: Vec<Source> =
             hashers.into_iter().map(|(label, h)| (label, h.finalize().to_hex().to_string())).collect();
+        let reached: BTreeSet<usize> = self.bodies.iter().map(|&id| tree.modules[id].krate).collect();
+        for krate in reached.into_iter().map(|k| &tree.crates[k]).filter(|k| !k.features.is_empty()) {
+            let digest = blake3::hash(krate.features.join("\n").as_bytes()).to_hex().to_string();
+            out.push((format!("{}: features", krate.manifest), digest));
+        }
         for entry in &self.external {
             out.push((format!("Cargo.lock: {entry}"), self.resolver.lock.digest(entry)));
         }

@@ -33,6 +33,10 @@ pub struct Crate {
     pub package: String,
     /// Its root module.
     pub root: Id,
+    /// Its manifest, relative to the workspace.
+    pub manifest: String,
+    /// The lines of the manifest's `[features]`: what they switch on is code, too.
+    pub features: Vec<String>,
 }
 
 /// Everything read.
@@ -42,6 +46,8 @@ pub struct Tree {
     pub modules: Vec<Module>,
     /// All crates; the program's is the first.
     pub crates: Vec<Crate>,
+    /// The texts of all manifests: cargo builds a dependency once, with the features that any of them asks for.
+    pub manifests: String,
 }
 
 impl Tree {
@@ -67,7 +73,10 @@ impl Tree {
             .ok_or_else(|| std::io::Error::other(format!("{}: no package name", manifest.display())))?;
         let krate = self.crates.len();
         let folder = root.parent().unwrap_or(workspace).to_path_buf();
-        self.crates.push(Crate { package, root: self.modules.len() });
+        let label = manifest.strip_prefix(workspace).unwrap_or(&manifest).to_string_lossy().replace('\\', "/");
+        let features = section(&text, "[features]");
+        self.manifests.push_str(&text);
+        self.crates.push(Crate { package, root: self.modules.len(), manifest: label, features });
         self.add_file(workspace, krate, None, root, folder)
     }
 
@@ -151,4 +160,12 @@ fn package_name(manifest: &str) -> Option<String> {
     let table = manifest.split("[package]").nth(1)?;
     let line = table.lines().find(|l| l.trim_start().starts_with("name"))?;
     Some(line.split('"').nth(1)?.to_string())
+}
+
+/// The lines of one section of a manifest, without spaces and comments.
+fn section(manifest: &str, head: &str) -> Vec<String> {
+    let mut lines =
+        manifest.lines().map(|l| l.split('#').next().unwrap_or_default().split_whitespace().collect::<String>());
+    lines.by_ref().find(|l| l == head);
+    lines.take_while(|l| !l.starts_with('[')).filter(|l| !l.is_empty()).collect()
 }

@@ -59,7 +59,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     if args.gpu_selftest {
         return gpu_selftest();
     }
-    let mut checks = vec![program(), cores(), memory()];
+    let mut checks = vec![program(), arithmetic(), cores(), memory()];
     let folder = project::find(dir).ok();
     checks.extend(place(folder.as_deref()));
     checks.push(cuda());
@@ -94,6 +94,11 @@ fn program() -> Check {
     check("program", State::Ok, format!("{built} for {system}"))
 }
 
+fn arithmetic() -> Check {
+    let state = if linalg::simd::has_fma() { State::Ok } else { State::Note };
+    check("arithmetic", state, crate::shared::device::arithmetic())
+}
+
 fn cores() -> Check {
     match std::thread::available_parallelism() {
         Ok(n) => check("cores", State::Ok, count(n.get(), "thread")),
@@ -116,7 +121,7 @@ fn place(folder: Option<&Path>) -> Vec<Check> {
         let detail = "no pipeline.yaml here or above; `repro run` needs one (-C DIR names its folder)";
         return vec![check("project", State::Note, detail)];
     };
-    let choose = crate::cli::options::Choose { profile: "default".into(), sets: Vec::new() };
+    let choose = crate::cli::options::Choose::default();
     let mut out = vec![match project::plan(folder, &choose) {
         Ok(plan) => {
             let size = format!("{}, {}", count(plan.stages.len(), "stage"), count(plan.units.len(), "unit"));
@@ -168,7 +173,7 @@ fn data(surroundings: &Surroundings) -> Vec<Check> {
         }
         None => check("data folder", State::Note, "none given (--data-dir or REPRO_DATA)"),
     }];
-    let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(&f.address)).collect();
+    let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(f.address())).collect();
     let ask = |host: &String| {
         let name = format!("source {host}");
         match (surroundings.offline, if surroundings.offline { Ok(()) } else { reach(host) }) {
@@ -182,8 +187,12 @@ fn data(surroundings: &Surroundings) -> Vec<Check> {
     };
     // All hosts are looked up at once, because a name server that does not answer takes seconds to give up.
     std::thread::scope(|scope| {
-        let asked: Vec<_> = hosts.iter().map(|host| scope.spawn(|| ask(host))).collect();
-        out.extend(asked.into_iter().filter_map(|a| a.join().ok()));
+        let start = |host| std::thread::Builder::new().spawn_scoped(scope, move || ask(host));
+        let asked: Vec<_> = hosts.iter().map(|host| (host, start(host))).collect();
+        // Where no more threads can be started, the host is asked in this one.
+        out.extend(
+            asked.into_iter().filter_map(|(host, asked)| asked.map_or_else(|_| Some(ask(host)), |a| a.join().ok())),
+        );
     });
     out
 }

@@ -1,38 +1,54 @@
 //! `repro mdm`: classify SPD matrices by the nearest class mean.
 
-use super::super::text::count;
+use super::super::output as print;
+use super::super::text::{Table, count};
 use super::arrays::Source;
 use super::facts::Facts;
 use super::{output, times};
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use ndarray::Array3;
 use serde_json::json;
 use spd::{Mdm, MeanParams, Metric};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Classify SPD matrices by minimum distance to the Riemannian class means
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   repro mdm --train X.npy --labels y.npy --test Xt.npy -o predicted.npy
-  repro mdm --train X.npy --labels y.npy --test Xt.npy --test-labels yt.npy     prints the accuracy
+  repro mdm --train X.npy --labels y.npy --test Xt.npy --test-labels yt.npy --confusion     prints accuracy and confusion matrix
+  repro mdm --train X.npy --labels y.npy --save mdm.npz                         learn now,
+  repro mdm --model mdm.npz --test Xt.npy --proba P.npy -o predicted.npy        classify later
 
 X.npy: (k, n, n) symmetric positive definite matrices, y.npy: (k,) whole numbers. Covariances of few samples may be singular; use
 `repro covariances --estimator oas` then.")]
 pub struct Args {
     /// Matrices to learn from, shape (k, n, n)
-    #[arg(long, value_name = "FILE")]
-    train: String,
+    #[arg(long, value_name = "FILE", requires = "labels", required_unless_present = "model")]
+    train: Option<String>,
     /// Their labels, whole numbers, shape (k,)
-    #[arg(long, value_name = "FILE")]
-    labels: String,
+    #[arg(long, value_name = "FILE", requires = "train")]
+    labels: Option<String>,
+    /// Class means that --save wrote, instead of --train and --labels
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["train", "labels", "save", "metric"])]
+    model: Option<String>,
     /// Matrices to classify, shape (m, n, n)
-    #[arg(long, value_name = "FILE")]
-    test: String,
+    #[arg(long, value_name = "FILE", required_unless_present = "save")]
+    test: Option<String>,
     /// True labels of those, to count hits
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "test")]
     test_labels: Option<String>,
+    /// Print how often each true class was predicted as each class
+    #[arg(long, requires = "test_labels")]
+    confusion: bool,
     /// Geometry
     #[arg(long, value_enum, default_value_t = Geometry::AffineInvariant)]
     metric: Geometry,
+    /// Where to write probabilities, softmax of minus the squared distances (.npy, one column per class in ascending order)
+    #[arg(long, value_name = "FILE", requires = "test")]
+    proba: Option<PathBuf>,
+    /// Where to write the class means (.npz: means, classes, metric)
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Where to write the predicted labels (.npy, 64-bit integers)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -52,37 +68,47 @@ pub enum Geometry {
 
 /// Run the command.
 pub fn run(args: &Args) -> Result<u8> {
-    if let Some(path) = &args.output {
-        output::check_ends(path, &["npy"])?;
+    let targets = [(&args.output, "npy"), (&args.proba, "npy"), (&args.save, "npz")];
+    for (path, end) in targets.iter().filter_map(|(p, e)| p.as_ref().map(|p| (p, *e))) {
+        output::check_ends(path, &[end])?;
     }
-    let (mut train, mut test) = (Source::open(&args.train)?, Source::open(&args.test)?);
-    let (x, xt) = (train.definite("the training set")?, test.definite("the test set")?);
-    let (n, m) = (x.dim().1, xt.dim().1);
-    ensure!(
-        n == m,
-        "{} holds {} matrices and {} holds {}; both must agree",
-        args.train,
-        times(&[n; 2]),
-        args.test,
-        times(&[m; 2])
-    );
-    let labels = Source::open(&args.labels)?.labels(x.dim().0, &args.train)?;
-    let truth = args.test_labels.as_ref().map(|f| Source::open(f)?.labels(xt.dim().0, &args.test)).transpose()?;
+    ensure!(args.output.is_none() || args.output != args.proba, "-o and --proba are the same file; name two files");
+    let mut facts = Facts::default();
+    let (mdm, size) = match (&args.model, &args.train, &args.labels) {
+        (Some(file), _, _) => load(file, &mut facts)?,
+        (None, Some(train), Some(labels)) => learn(args, train, labels, &mut facts)?,
+        // clap asks for one or the other.
+        _ => bail!("give --train and --labels, or --model"),
+    };
+    if let Some(path) = &args.save {
+        save(path, &mdm, args.metric)?;
+        facts.say("saved", path.display().to_string(), path.display().to_string());
+    }
+    if let Some(test) = &args.test {
+        classify(args, test, &mdm, size, &mut facts)?;
+    }
+    facts.print(args.json)?;
+    Ok(0)
+}
+
+/// Class means of the training set, and the size of its matrices.
+fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
+    let x = Source::open(train)?.definite("the training set")?;
+    let n = x.dim().1;
+    let file = labels;
+    let labels = Source::open(file)?.labels(x.dim().0, train)?;
     let one = labels.iter().all(|l| *l == labels[0]); // `definite` refuses an empty set, so there is a first label
-    ensure!(!one, "{} has one class only, {}; two at least are needed to tell apart", args.labels, labels[0]);
+    ensure!(!one, "{file} has one class only, {}; two at least are needed to tell apart", labels[0]);
     let metric = match args.metric {
         Geometry::AffineInvariant => Metric::AffineInvariant,
         Geometry::LogEuclidean => Metric::LogEuclidean,
     };
     let mdm = Mdm::fit(x.view(), &labels, metric, &MeanParams::default().check()?)?;
-    let predicted = mdm.predict(xt.view())?;
-    let mut facts = Facts::default();
-    let classes = mdm.classes();
-    let list = classes.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let list = mdm.classes().iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     facts.say(
         "trained",
         format!("{} of {}, classes {list}", x.dim().0, times(&[n; 2])),
-        json!({"matrices": x.dim().0, "classes": classes}),
+        json!({"matrices": x.dim().0, "classes": mdm.classes()}),
     );
     let open = mdm.means().iter().filter(|m| !m.converged).count();
     if open > 0 {
@@ -91,17 +117,113 @@ pub fn run(args: &Args) -> Result<u8> {
             count(open, "class mean")
         ));
     }
+    Ok((mdm, n))
+}
+
+fn classify(args: &Args, test: &str, mdm: &Mdm, size: usize, facts: &mut Facts) -> Result<()> {
+    let x = Source::open(test)?.definite("the test set")?;
+    let m = x.dim().1;
+    let from = args.model.as_ref().or(args.train.as_ref()).map_or("the training set", String::as_str);
+    ensure!(
+        size == m,
+        "{from} holds {} matrices and {test} holds {}; both must agree",
+        times(&[size; 2]),
+        times(&[m; 2])
+    );
+    let truth = args.test_labels.as_ref().map(|f| Source::open(f)?.labels(x.dim().0, test)).transpose()?;
+    let predicted = mdm.predict(x.view())?;
+    let classes = mdm.classes();
     let tally = classes.iter().map(|c| format!("{c}: {}", predicted.iter().filter(|p| *p == c).count()));
     facts.say("predicted", tally.collect::<Vec<_>>().join(", "), json!(predicted));
-    if let Some(truth) = truth {
-        let hits = predicted.iter().zip(&truth).filter(|(a, b)| a == b).count();
+    if let (Some(truth), Some(file)) = (&truth, &args.test_labels) {
+        let mut unknown: Vec<i64> = truth.iter().copied().filter(|t| !classes.contains(t)).collect();
+        let lost = unknown.len();
+        unknown.sort_unstable();
+        unknown.dedup();
+        if lost > 0 {
+            let list = unknown.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+            facts.warn(format!(
+                "{file}: {lost} of {} labels are {list}, which the training set does not have; they count as errors",
+                truth.len()
+            ));
+        }
+        let hits = predicted.iter().zip(truth).filter(|(a, b)| a == b).count();
         let share = hits as f64 / truth.len() as f64;
         facts.say("accuracy", format!("{:.2} % ({hits} of {})", 100.0 * share, truth.len()), share);
+        if args.confusion {
+            let mut rows = classes.to_vec();
+            rows.extend(unknown);
+            confusion(args, truth, &predicted, &rows, classes, facts);
+        }
+    }
+    if let Some(path) = &args.proba {
+        output::npy(path, &mdm.probabilities(x.view())?, false)?;
+        let order = classes.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        facts.say("probabilities", format!("{}, columns {order}", path.display()), path.display().to_string());
     }
     if let Some(path) = &args.output {
         output::labels(path, &predicted)?;
         facts.say("wrote", path.display().to_string(), path.display().to_string());
     }
-    facts.print(args.json)?;
-    Ok(0)
+    Ok(())
+}
+
+/// Rows are true classes, columns predicted ones.
+fn confusion(args: &Args, truth: &[i64], predicted: &[i64], rows: &[i64], classes: &[i64], facts: &mut Facts) {
+    let count = |t: i64, p: i64| truth.iter().zip(predicted).filter(|(a, b)| **a == t && **b == p).count();
+    let names: Vec<String> = classes.iter().map(|c| format!("as {c}")).collect();
+    let head: Vec<&str> = ["true class"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&head, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    let counts: Vec<Vec<usize>> = rows.iter().map(|t| classes.iter().map(|p| count(*t, *p)).collect()).collect();
+    for (t, line) in rows.iter().zip(&counts) {
+        table.row([t.to_string()].into_iter().chain(line.iter().map(usize::to_string)).collect());
+    }
+    if !args.json {
+        print(&(table.render() + "\n"));
+    }
+    facts.silent("confusion", json!({"rows": rows, "columns": classes, "counts": counts}));
+}
+
+/// Writes class means as an .npz.
+fn save(path: &Path, mdm: &Mdm, metric: Geometry) -> Result<()> {
+    let means = mdm.means();
+    let n = means[0].matrix.nrows(); // a fitted classifier has two classes at least
+    let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
+    let metric = match metric {
+        Geometry::AffineInvariant => 0,
+        Geometry::LogEuclidean => 1,
+    };
+    output::npz(
+        path,
+        &[
+            ("means", output::Member::Floats(stacked.into_dyn())),
+            ("classes", output::Member::Labels(mdm.classes().to_vec())),
+            ("metric", output::Member::Labels(vec![metric])),
+        ],
+    )
+}
+
+/// Reads what [`save`] wrote.
+fn load(file: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
+    let part = |name: &str| {
+        Source::open(&format!("{file}:{name}"))
+            .map_err(|e| e.context(format!("{file} is no model of `repro mdm --save`")))
+    };
+    let means = part("means")?.definite("the class means")?;
+    let (k, n) = (means.dim().0, means.dim().1);
+    let classes = part("classes")?.labels(k, file)?;
+    let metric = match part("metric")?.labels(1, file)?[0] {
+        0 => Metric::AffineInvariant,
+        1 => Metric::LogEuclidean,
+        other => bail!("{file} names the metric {other}, which this version does not know; write it again with --save"),
+    };
+    // Each class holds its mean alone, and the mean of one matrix is that matrix.
+    let mdm = Mdm::fit(means.view(), &classes, metric, &MeanParams::default().check()?)?;
+    let list = mdm.classes().iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    facts.say(
+        "model",
+        format!("{file}: means of {}, classes {list}", times(&[n; 2])),
+        json!({"classes": mdm.classes()}),
+    );
+    Ok((mdm, n))
 }

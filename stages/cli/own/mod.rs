@@ -6,6 +6,7 @@
 //! | `complete` | fill the missing entries of a positive semidefinite matrix |
 //! | `adapt`, `mdm` | move SPD matrices from one domain to another; classify them |
 //! | `covariances`, `kernel` | get such matrices from recordings or features |
+//! | `example` | arrays to try all this on; EXAMPLES.md says which command answers which question |
 //!
 //! Shared: `arrays` reads, `output` writes whole files or none, `facts` prints what was found. Bad input ends with one
 //! sentence and exit code 2 before anything is written.
@@ -14,16 +15,15 @@ pub mod adapt;
 mod arrays;
 pub mod complete;
 pub mod covariances;
+pub mod example;
 mod facts;
 pub mod fit;
-mod fit_data;
-mod fit_rank;
-mod fit_solve;
 pub mod inspect;
 pub mod kernel;
 pub mod mdm;
 pub mod output;
 pub mod predict;
+mod progress;
 
 use anyhow::Context;
 pub use npy::shape_text as times;
@@ -32,6 +32,7 @@ use std::path::Path;
 
 /// Goes where `-C` says: the paths of these commands are relative to it.
 pub fn enter(dir: Option<&Path>) -> anyhow::Result<()> {
+    super::enough_threads();
     match dir {
         Some(dir) => std::env::set_current_dir(dir).with_context(|| format!("-C {}: no such folder", dir.display())),
         None => Ok(()),

@@ -5,7 +5,8 @@ use super::arrays::{Source, piece};
 use super::facts::Facts;
 use super::{output, times};
 use anyhow::{Result, anyhow, ensure};
-use kraus::Stack;
+use kraus::regress::{Positivity, SavedAffine, load_affine};
+use kraus::{Fit, Stack};
 use ndarray::{Array3, ArrayView3, Axis};
 use npy::{Dtype, Header};
 use rayon::prelude::*;
@@ -40,7 +41,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<u8> {
     let began = Instant::now();
     output::check_ends(&args.output, &["npy"])?;
-    let model = load(&args.model)?.model;
+    let model = load(&args.model)?;
     let mut x = Source::open(&args.x)?;
     let (l, p) = x.batch("X")?;
     let (takes, gives) = (times(&[model.p(); 2]), times(&[model.q(); 2]));
@@ -52,28 +53,80 @@ pub fn run(args: &Args) -> Result<u8> {
         args.model.display()
     );
     let (step, single) = (piece(x.shape()), x.single());
+    let mut outside = 0;
     output::write(&args.output, |out| {
         out.write_all(&Header::new(Dtype::float(single), &[l, model.q(), model.q()]).to_bytes())?;
         for from in (0..l).step_by(step) {
             let block = x.matrices(from..(from + step).min(l))?;
-            npy::write_floats(out, single, &apply(&model, block.view())?)?;
+            let (y, left) = model.apply(block.view())?;
+            outside += left;
+            npy::write_floats(out, single, &y)?;
         }
         Ok(())
     })?;
     let mut facts = Facts::default();
     facts.say("mapped", format!("{}, {takes} -> {gives}, in {}", count(l, "sample"), duration(began.elapsed())), l);
+    if let Model::Affine(saved) = &model {
+        let then = match saved.map.positivity() {
+            Positivity::Output => "and were replaced by the nearest positive semidefinite matrices",
+            _ => "and were left as they are",
+        };
+        match outside {
+            0 => facts.say("cone", "no output left it", 0),
+            n => facts.say("cone", format!("{n} of {l} outputs had negative eigenvalues {then}"), n),
+        }
+    }
     facts.say("wrote", args.output.display().to_string(), args.output.display().to_string());
     facts.print(args.json)?;
     Ok(0)
 }
 
-/// Reads a model; the error says which command writes one.
-pub fn load(path: &Path) -> Result<kraus::Fit<f64>> {
-    kraus::load(path).map_err(|e| match e {
+/// A model that `repro fit` wrote.
+pub enum Model {
+    /// Completely positive layers.
+    Stack(Fit<f64>),
+    /// One map with signs and intercept.
+    Affine(SavedAffine),
+}
+
+impl Model {
+    /// Rows of the inputs.
+    pub fn p(&self) -> usize {
+        match self {
+            Model::Stack(fit) => fit.model.p(),
+            Model::Affine(saved) => saved.map.map().p(),
+        }
+    }
+
+    /// Rows of the outputs.
+    pub fn q(&self) -> usize {
+        match self {
+            Model::Stack(fit) => fit.model.q(),
+            Model::Affine(saved) => saved.map.map().q(),
+        }
+    }
+
+    /// The outputs of a batch, and how many left the cone.
+    pub fn apply(&self, x: ArrayView3<'_, f64>) -> Result<(Array3<f64>, usize)> {
+        match self {
+            Model::Stack(fit) => Ok((apply(&fit.model, x)?, 0)),
+            Model::Affine(saved) => saved.map.apply(x).map(|y| (y.matrices, y.outside)).map_err(Into::into),
+        }
+    }
+}
+
+/// Reads a model of either kind; the error says which command writes one.
+pub fn load(path: &Path) -> Result<Model> {
+    output::refuse_target(path)?;
+    let explain = |e: kraus::DiskError| match e {
         kraus::DiskError::Io { path, source } => anyhow!("{} cannot be read: {source}", path.display()),
         kraus::DiskError::Corrupt { path, what } => anyhow!("{} is no model of `repro fit`: {what}", path.display()),
         kraus::DiskError::Model { path, source } => anyhow!("{} is no model of `repro fit`: {source}", path.display()),
-    })
+    };
+    match load_affine(path).map_err(explain)? {
+        Some(saved) => Ok(Model::Affine(saved)),
+        None => kraus::load(path).map(Model::Stack).map_err(explain),
+    }
 }
 
 /// The outputs of a batch, a few samples per task.

@@ -1,6 +1,7 @@
 //! `repro compare`: the paper's claims, each with its verdict and the numbers behind it.
 
 use super::outcome::read_outcome;
+use crate::cli::console::message;
 use crate::cli::options::View;
 use crate::cli::project::Project;
 use ::report::claims::{Metrics, PAPER, broken, judge_all, print, read};
@@ -35,10 +36,12 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
             judge_all(&read(PAPER)?, &metrics)
         }
         None => {
-            let outcome = read_outcome(&Project::open(dir, &args.view)?.engine()?)?;
+            let project = Project::look(dir, &args.view)?;
+            let flags = project.flags.clone();
+            let outcome = read_outcome(&project.engine()?)?;
             if !outcome.missing.is_empty() {
-                eprintln!(
-                    "not up to date, so not judged: {}; `repro run all` computes them",
+                message!(
+                    "not up to date, so not judged: {}; `repro run all{flags}` computes them",
                     outcome.missing.join(", ")
                 );
             }

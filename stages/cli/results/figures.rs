@@ -1,5 +1,6 @@
 //! `repro figures`: draw again from cached results, compute nothing.
 
+use crate::cli::console::message;
 use crate::cli::options::View;
 use crate::cli::project::Project;
 use crate::cli::run;
@@ -26,24 +27,22 @@ pub struct Args {
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let engine = Project::open(dir, &args.view)?.engine()?;
+    let project = Project::look(dir, &args.view)?;
+    let flags = project.flags.clone();
+    let engine = project.engine()?;
     let targets = targets(engine.plan(), &args.ids)?;
     let options = RunOptions { targets, ..RunOptions::default() };
     let published = |unit: usize| engine.plan().stage_of(unit).publish.is_some();
     let upstream: Vec<_> = engine.dry_run(&options)?.into_iter().filter(|p| !published(p.unit)).collect();
     if let Some(first) = upstream.first() {
-        eprintln!(
-            "{} results that these figures draw are not up to date, the first is `{}`:",
-            upstream.len(),
-            first.id
-        );
+        message!("{} results that these figures draw are not up to date, the first is `{}`:", upstream.len(), first.id);
         for reason in &first.reasons {
-            eprintln!("  {reason}");
+            message!("  {reason}");
         }
-        eprintln!("compute them with `repro run {}`", options.targets.join(" "));
+        message!("compute them with `repro run {}{flags}`", options.targets.join(" "));
         return Ok(1);
     }
-    run::execute(&engine, options, start)
+    run::execute(&engine, options, start, &flags)
 }
 
 fn targets(plan: &Plan, ids: &[String]) -> anyhow::Result<Vec<String>> {

@@ -2,6 +2,7 @@
 
 use super::outcome::{Outcome, read_outcome};
 use super::{story, summary};
+use crate::cli::console::message;
 use crate::cli::options::View;
 use crate::cli::own::output::write;
 use crate::cli::project::Project;
@@ -36,7 +37,9 @@ pub struct Args {
 
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
-    let engine = Project::open(dir, &args.view)?.engine()?;
+    let project = Project::look(dir, &args.view)?;
+    let flags = project.flags.clone();
+    let engine = project.engine()?;
     let outcome = read_outcome(&engine)?;
     let profile = &engine.plan().profile;
     let default = || {
@@ -50,7 +53,10 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
     }
     write(&path, |out| Ok(out.write_all(html.as_bytes())?))?;
     if !outcome.missing.is_empty() {
-        eprintln!("left out, since not up to date: {}; `repro run all` computes them", outcome.missing.join(", "));
+        message!(
+            "left out, since not up to date: {}; `repro run all{flags}` computes them",
+            outcome.missing.join(", ")
+        );
     }
     crate::cli::output(&format!("{}\n", path.display()));
     if args.open {
@@ -160,11 +166,14 @@ fn provenance(engine: &Engine, status: &[pipeline::StageStatus]) -> Result<Vec<(
     if let Some(peak) = records().map(|p| p.peak_memory).max() {
         lines.push(("Peak memory of the process".into(), format!("{} MiB", peak >> 20)));
     }
-    let mut backends: Vec<&str> =
-        records().filter_map(|p| Some(p.settings.get(crate::shared::device::BACKEND)?.as_str())).collect();
-    backends.sort_unstable();
-    backends.dedup();
-    lines.push(("Backend asked for".into(), backends.join(", ")));
+    for (name, setting) in
+        [("Backend asked for", crate::shared::device::BACKEND), ("Arithmetic", crate::shared::device::ARITHMETIC)]
+    {
+        let mut found: Vec<&str> = records().filter_map(|p| Some(p.settings.get(setting)?.as_str())).collect();
+        found.sort_unstable();
+        found.dedup();
+        lines.push((name.into(), found.join("; ")));
+    }
     Ok(lines)
 }
 

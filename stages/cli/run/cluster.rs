@@ -1,9 +1,10 @@
 //! `repro run --on slurm`, `repro attach`, `repro cancel`, and the hidden `repro exec-chunk` that Slurm starts on nodes.
 
+use crate::cli::console::message;
 use crate::cli::options::{Choose, View};
 use crate::cli::project::{self, Project};
-use crate::cli::{output, run, signals};
-use pipeline::run::slurm::{self, commands};
+use crate::cli::{output, remembered, run, signals};
+use pipeline::run::slurm;
 use pipeline::{Engine, RunFolder, RunInfo, RunOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
@@ -62,7 +63,7 @@ fn chosen(dir: Option<&Path>, id: Option<&String>) -> anyhow::Result<RunFolder> 
 
 /// The engine as the run's driver saw it.
 fn reopen(dir: Option<&Path>, info: &RunInfo) -> anyhow::Result<Engine> {
-    let choose = Choose { profile: info.profile.clone(), sets: info.sets.clone() };
+    let choose = Choose { profile: Some(info.profile.clone()), sets: info.sets.clone() };
     let plan = project::plan(&project::find(dir)?, &choose)?;
     Ok(project::engine(plan, info.env.clone())?)
 }
@@ -77,15 +78,18 @@ pub fn start(
 ) -> anyhow::Result<u8> {
     let begun = Instant::now();
     let project = Project::open(dir, view)?;
+    // Here and not on the nodes, which often have no network.
+    run::fetch::ask(&project.plan, &options.targets, &project.env)?;
     let env = project.env.clone();
     let engine = project.engine()?;
+    remembered::write(&engine.plan().folder, view);
     if engine.dry_run(&options)?.is_empty() {
-        return run::execute(&engine, options, begun);
+        return run::execute(&engine, options, begun, &view.flags());
     }
     let info = RunInfo {
         program: program(),
         plan: engine.plan_digest(),
-        profile: view.choose.profile.clone(),
+        profile: view.choose.profile().to_string(),
         sets: view.choose.sets.clone(),
         env,
         targets: options.targets.clone(),
@@ -96,15 +100,17 @@ pub fn start(
     if detach {
         return background(dir, &folder);
     }
-    eprintln!("run {}: `repro attach` continues it should this process end", folder.id);
-    drive(&engine, &folder, options, begun)
+    message!("run {}: `repro attach` continues it should this process end", folder.id);
+    drive(&engine, &folder, options, begun, &format!("{} --on slurm", view.flags()))
 }
 
-fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instant) -> anyhow::Result<u8> {
+fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instant, flags: &str) -> anyhow::Result<u8> {
     let (program, project) = (std::env::current_exe()?, &engine.plan().folder);
     let worker = [&program.to_string_lossy(), "-C", &project.to_string_lossy(), "exec-chunk"];
     let worker = worker.map(str::to_string).to_vec();
-    run::execute_with(engine, options, begun, |options, events| slurm::drive(engine, folder, worker, options, events))
+    run::execute_with(engine, options, begun, flags, |options, events| {
+        slurm::drive(engine, folder, worker, options, events)
+    })
 }
 
 /// Starts `repro attach` in the background; it writes its messages to a file.
@@ -139,13 +145,13 @@ pub fn attach(args: &AttachArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
         folder.id
     );
     let options = RunOptions { targets: info.targets, fail_fast: info.fail_fast, ..RunOptions::default() };
-    drive(&engine, &folder, options, Instant::now())
+    drive(&engine, &folder, options, Instant::now(), " --on slurm")
 }
 
 /// Shows what the driver in the background says until it ends. Ctrl-C ends only the showing.
 fn follow(folder: &RunFolder) -> anyhow::Result<u8> {
     let path = folder.path().join("driver.log");
-    eprintln!("run {} is driven by another process; its messages (Ctrl-C leaves, the run goes on):", folder.id);
+    message!("run {} is driven by another process; its messages (Ctrl-C leaves, the run goes on):", folder.id);
     let (mut offset, mut last) = (0, false);
     loop {
         let mut text = String::new();
@@ -175,10 +181,11 @@ pub fn cancel(args: &CancelArgs, dir: Option<&Path>) -> anyhow::Result<u8> {
     while folder.driven() && start.elapsed() < Duration::from_secs(30) {
         std::thread::sleep(Duration::from_millis(100));
     }
-    // Also when there is no driver or when it hangs.
-    commands::scancel(&commands::job_names(&folder))?;
+    // Also without a driver, or with one that hangs.
+    let taken = slurm::cancel(&folder)?;
     folder.end(signals::INTERRUPTED);
-    output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes\n", folder.id));
+    let rest = if taken { "" } else { "; scancel did not answer for all jobs, their tasks end before their next unit" };
+    output(&format!("run {} is cancelled; finished units are kept, the same `repro run` resumes{rest}\n", folder.id));
     Ok(0)
 }
 

@@ -3,17 +3,20 @@
 //! | file | what |
 //! |---|---|
 //! | `cluster` | `run --on slurm`, `attach`, `cancel`, and the command that Slurm starts on its nodes |
+//! | `fetch` | data over the network: before a run, and `repro fetch` |
 //! | `progress` | the lines and bars that a run shows |
 //! | `remaining` | the estimate of the time that remains |
 
 pub mod cluster;
+pub mod fetch;
 mod progress;
 mod remaining;
 
-use crate::cli::options::{View, key_value};
+use crate::cli::console::message;
+use crate::cli::options::{View, key_value, quoted};
 use crate::cli::project::Project;
 use crate::cli::text::{Paint, count, duration};
-use crate::cli::{output, signals};
+use crate::cli::{console, output, remembered, signals};
 use pipeline::{Engine, Event, Force, RunOptions, Summary};
 use progress::Display;
 use std::path::Path;
@@ -79,6 +82,7 @@ enum On {
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let start = Instant::now();
     let project = Project::open(dir, &args.view)?;
+    let flags = project.flags.clone();
     let force = match (args.force, args.force_downstream) {
         (_, true) => Force::Downstream,
         (true, _) => Force::Targets,
@@ -99,15 +103,19 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         anyhow::ensure!(force == Force::No, "--force runs here only: leave out --on slurm");
         return cluster::start(dir, &args.view, options, &args.slurm, args.detach);
     }
+    if !args.dry_run {
+        fetch::ask(&project.plan, &options.targets, &project.env)?;
+    }
     let trains = project.plan.stages.iter().any(|stage| stage.kind.name() == "train");
     let engine = project.engine()?;
     if args.dry_run {
         return dry_run(&engine, &options, start);
     }
+    remembered::write(&engine.plan().folder, &args.view);
     if let Some(why) = args.view.surroundings.fallback().filter(|_| trains) {
-        eprintln!("{why}");
+        message!("{why}");
     }
-    execute(&engine, options, start)
+    execute(&engine, options, start, &flags)
 }
 
 fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Result<u8> {
@@ -127,9 +135,10 @@ fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Res
     Ok(0)
 }
 
-/// Runs with a progress display and Ctrl-C handling, prints the summary and returns the exit code. Times count from `start`.
-pub fn execute(engine: &Engine, options: RunOptions, start: Instant) -> anyhow::Result<u8> {
-    execute_with(engine, options, start, |options, events| engine.run(options, events))
+/// Runs with a progress display and Ctrl-C handling, prints the summary and returns the exit code. Times count from `start`;
+/// `flags` are those that the same command needs to resume.
+pub fn execute(engine: &Engine, options: RunOptions, start: Instant, flags: &str) -> anyhow::Result<u8> {
+    execute_with(engine, options, start, flags, |options, events| engine.run(options, events))
 }
 
 /// The same, with `run` in place of the local executor.
@@ -137,21 +146,25 @@ pub fn execute_with(
     engine: &Engine,
     mut options: RunOptions,
     start: Instant,
+    flags: &str,
     run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
 ) -> anyhow::Result<u8> {
     options.cancel = signals::stop_flag()?;
     let display = Display::new(engine, &options);
     let summary = std::thread::scope(|scope| {
-        scope.spawn(|| display.watch());
+        let watcher = std::thread::Builder::new().name("display".into());
+        if let Err(e) = watcher.spawn_scoped(scope, || display.watch()) {
+            message!("no thread for the display of progress: {e}; the run goes on without it");
+        }
         let _end = display.end_on_drop();
         run(&options, &mut |event| display.event(&event))
     })?;
-    report(&summary, &options, start.elapsed());
+    report(&summary, &options, start.elapsed(), flags);
     Ok(exit_code(&summary))
 }
 
 fn exit_code(summary: &Summary) -> u8 {
-    if !summary.failed.is_empty() {
+    if !summary.failed.is_empty() || !summary.unpublished.is_empty() {
         1
     } else if summary.interrupted {
         signals::INTERRUPTED
@@ -161,26 +174,30 @@ fn exit_code(summary: &Summary) -> u8 {
 }
 
 /// Failures with their parameters to stderr, one line of result to stdout.
-fn report(summary: &Summary, options: &RunOptions, wall: Duration) {
+fn report(summary: &Summary, options: &RunOptions, wall: Duration, flags: &str) {
     let paint = Paint::stderr();
     for failed in &summary.failed {
         let tries = if failed.attempts > 1 { format!(" after {} attempts", failed.attempts) } else { String::new() };
-        eprintln!("{} `{}`{tries}: {}", paint.red("failed:"), failed.id, failed.error);
-        eprintln!("  parameters: {}", failed.params);
-        eprintln!("  more: repro log '{}'", failed.id);
+        message!("{} `{}`{tries}: {}", paint.red("failed:"), failed.id, failed.error);
+        message!("  parameters: {}", failed.params);
+        message!("  more: repro log '{}'", failed.id);
     }
     if let Some((_, by)) = summary.blocked.first() {
         let others = summary.blocked.iter().any(|(_, b)| b != by);
         let by = if others { "failed units".to_string() } else { format!("`{by}`") };
-        eprintln!("{} not run because they need {by}", count(summary.blocked.len(), "unit"));
+        message!("{} not run because they need {by}", count(summary.blocked.len(), "unit"));
     }
     for path in &summary.published {
-        eprintln!("wrote {}", path.display());
+        message!("wrote {}", path.display());
+    }
+    for (path, error) in &summary.unpublished {
+        message!("{} {}: {error}; its result is in the store", paint.red("not written:"), path.display());
     }
     if summary.interrupted {
-        eprintln!("interrupted: finished units are kept; resume with `repro run {}`", options.targets.join(" "));
+        let targets: Vec<String> = options.targets.iter().map(|t| quoted(t)).collect();
+        message!("interrupted: finished units are kept; resume with `repro run {}{flags}`", targets.join(" "));
     }
-    output(&format!("{} ({})\n", sentence(summary), duration(wall)));
+    output(&format!("{} ({}){}\n", sentence(summary), duration(wall), console::lost()));
 }
 
 fn sentence(s: &Summary) -> String {

@@ -2,7 +2,8 @@
 //! every few seconds at most, so that a log file stays readable.
 
 use super::remaining::Remaining;
-use crate::cli::text::{Paint, count, duration};
+use crate::cli::console::message;
+use crate::cli::text::{Paint, count, dumb, duration};
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use pipeline::{Engine, Event, Plan, RunOptions};
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ struct Bars {
 impl<'a> Display<'a> {
     /// A display for a run with these options; its `cancel` is the flag that Ctrl-C raises.
     pub fn new(engine: &'a Engine, options: &RunOptions) -> Display<'a> {
-        let (plan, terminal) = (engine.plan(), std::io::stderr().is_terminal());
+        let (plan, terminal) = (engine.plan(), std::io::stderr().is_terminal() && !dumb());
         let bars = terminal.then(|| {
             let area = MultiProgress::new();
             let current = area.add(ProgressBar::no_length());
@@ -191,7 +192,7 @@ impl State<'_> {
             Some(bars) => {
                 let _ = bars.area.println(line);
             }
-            None => eprintln!("{line}"),
+            None => message!("{line}"),
         }
     }
 
@@ -229,7 +230,7 @@ impl State<'_> {
             bars.current.tick();
         } else if self.last_line.elapsed() >= QUIET {
             self.last_line = Instant::now();
-            eprintln!("{}", self.line());
+            message!("{}", self.line());
         }
     }
 

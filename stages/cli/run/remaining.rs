@@ -3,7 +3,7 @@
 //! A unit's own former time is the best guess, then the mean of its stage in former runs (both from the journal), then the mean
 //! of its stage in this run. Where none is known the estimate is a lower bound, and says so.
 
-use crate::cli::text::duration;
+use crate::cli::text::seconds;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -54,11 +54,12 @@ impl Remaining {
         let busy = running + self.seen.values().map(|s| s.1).sum::<f64>();
         let side_by_side = (busy / spent.as_secs_f64().max(1e-3)).max(1.0);
         let left = work / side_by_side;
-        if left < 0.5 {
+        // A damaged record may say anything.
+        if !left.is_finite() || left < 0.5 {
             return None;
         }
         let how = if unknown { "at least" } else { "about" };
-        Some(format!("{how} {} left", duration(Duration::from_secs_f64(left))))
+        Some(format!("{how} {} left", seconds(left)))
     }
 }
 

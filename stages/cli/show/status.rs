@@ -2,11 +2,10 @@
 
 use crate::cli::options::View;
 use crate::cli::project::Project;
-use crate::cli::text::{Paint, Table, count, duration, size};
+use crate::cli::text::{Paint, Table, count, seconds, size};
 use crate::cli::{json, output};
 use pipeline::StageStatus;
 use std::path::Path;
-use std::time::Duration;
 
 /// Show, stage by stage, what is fresh, stale or failed
 #[derive(clap::Args, Debug)]
@@ -26,7 +25,7 @@ pub struct Args {
 
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
-    let stages = Project::open(dir, &args.view)?.engine()?.status()?;
+    let stages = Project::look(dir, &args.view)?.engine()?.status()?;
     if args.json {
         json(&stages)?;
     } else {
@@ -45,7 +44,7 @@ fn table(stages: &[StageStatus]) -> String {
             (_, Some(reason)) => reason.to_string(),
             _ => String::new(),
         };
-        let time = if s.fresh == 0 { "-".into() } else { duration(Duration::from_secs_f64(s.duration.max(0.0))) };
+        let time = if s.fresh == 0 { "-".into() } else { seconds(s.duration) };
         let bytes = if s.fresh == 0 { "-".into() } else { size(s.size) };
         let numbers = [s.fresh, s.stale, s.failed].map(|n| n.to_string());
         table.row([std::slice::from_ref(&s.stage), &numbers[..], &[bytes, time, reason]].concat());

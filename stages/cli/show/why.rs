@@ -2,11 +2,10 @@
 
 use crate::cli::options::View;
 use crate::cli::project::Project;
-use crate::cli::text::{count, duration};
+use crate::cli::text::{count, seconds};
 use crate::cli::{json, output};
 use pipeline::Why;
 use std::path::Path;
-use std::time::Duration;
 
 /// Say why units must run: parameter, input, code, missing or corrupt artefact
 #[derive(clap::Args, Debug)]
@@ -27,7 +26,7 @@ pub struct Args {
 
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
-    let units = Project::open(dir, &args.view)?.engine()?.why(&args.targets)?;
+    let units = Project::look(dir, &args.view)?.engine()?.why(&args.targets)?;
     if args.json {
         json(&units)?;
     } else {
@@ -83,8 +82,11 @@ fn single(unit: &Why) -> String {
     }
     let mut out = format!("{} is fresh\n", unit.id);
     if let Some(p) = &unit.provenance {
-        let wall = duration(Duration::from_secs_f64(p.wall.max(0.0)));
+        let wall = seconds(p.wall);
         out += &format!("  computed in {wall} on {}, backend {}\n", count(p.threads, "thread"), backend(p));
+        if let Some(how) = p.settings.get(crate::shared::device::ARITHMETIC) {
+            out += &format!("  arithmetic: {how}\n");
+        }
     }
     if let Some(h) = &unit.host {
         out += &format!("  by repro {} ({}) on {}, {}\n", h.program, h.rustc, h.system, h.cpu);

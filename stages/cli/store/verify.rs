@@ -1,11 +1,12 @@
 //! `repro verify`: hashes stored artefacts again and compares them with the record.
 
+use super::against;
 use crate::cli::options::View;
 use crate::cli::project::Project;
 use crate::cli::text::{Paint, count, duration, size};
 use crate::cli::{json, output};
 use pipeline::{Engine, Verified};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Hash every stored artefact again and compare with the store and repro.lock
@@ -15,12 +16,17 @@ use std::time::{Duration, Instant, SystemTime};
   repro verify 'train*'                 of some stages
   repro verify --rerun 5                also compute 5 random units again and compare bytes
   repro verify --rerun 5 --random 7     the same 5 each time
+  repro verify --against ../theirs/repro.lock     are their results the same as these?
 
 Exit code 1 if anything is wrong; `repro run` mends what is corrupt or missing.")]
 pub struct Args {
     /// STAGE, STAGE/UNIT or patterns with * and ? [default: all]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
+    /// Compare the current results with those of another lock file [default: the project's own]: equal keys must have equal
+    /// bytes; where keys differ (other code, a GPU) numbers and verdicts are compared, each number within its tolerance
+    #[arg(long, value_name = "LOCK", num_args = 0..=1, default_missing_value = "", conflicts_with = "rerun")]
+    against: Option<PathBuf>,
     /// Execute N random finished units again and compare bytes
     #[arg(long, value_name = "N")]
     rerun: Option<usize>,
@@ -37,7 +43,17 @@ pub struct Args {
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let engine = Project::open(dir, &args.view)?.engine()?;
+    let engine = Project::look(dir, &args.view)?.engine()?;
+    if let Some(lock) = &args.against {
+        let lock = if lock.as_os_str().is_empty() { engine.lock_path() } else { lock.clone() };
+        let found = against::compare(&engine, &args.targets, &lock)?;
+        if args.json {
+            json(&found)?
+        } else {
+            output(&found.text(&lock))
+        }
+        return Ok(u8::from(!found.agrees()));
+    }
     let found = verify(&engine, args)?;
     if args.json {
         json(&found)?;

@@ -3,23 +3,21 @@
 //! NoAdapt: MDM trained on session T as it is. FullAdapt: on all of T mapped by optimal transport. OoSAdapt: on a random share of T
 //! mapped by transport and on the rest mapped by a partial trace regression learned from that share. Tested on session E.
 //!
-//! The fit sees the matrices in other coordinates: C X C and D Y D with symmetric C and D ([`Scaling`]). A Kraus map in these
-//! coordinates is a Kraus map of the same rank in the old ones, so the model is the paper's; only the weight changes
-//! that the square loss gives to directions of little power. The classifier's geometry counts them as much as the strong ones.
+//! The map is learned as the paper does, by `spd::learn_paper_map`, which is behind `repro adapt --paper` too.
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
+use crate::shared::device;
 use crate::shared::files::{input_with, read_npy, write_npy};
+use crate::shared::params::{at_least_one, number, ratio};
 use crate::shared::rows::{row, write_rows};
 use crate::shared::sessions::sessions;
-use kraus::{AdamParams, Flow, Problem, Session, Solver, Start, Stopping};
-use ndarray::{Array2, Array3, ArrayView3, Axis};
-use pipeline::{Context, ParamError, Stage, StageResult};
+use ndarray::{Array3, ArrayView3, Axis};
+use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use spd::{Mdm, MeanParams, Metric};
+use spd::{Mdm, MeanParams, Metric, PaperMapParams};
+use std::collections::BTreeMap;
 
 /// The kind.
 pub struct Adapt;
@@ -83,7 +81,8 @@ impl Stage for Adapt {
     const NAME: &'static str = "adapt";
     const ABOUT: &'static str =
         "out-of-sample adaptation of BCI covariances: no, full and learned mapping compared by MDM";
-    const SCHEMA: u32 = 1;
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
@@ -91,6 +90,10 @@ impl Stage for Adapt {
             return Err(ParamError::new("share", "lies between 0 and 1"));
         }
         at_least_one([("rank", p.rank), ("epochs", p.epochs), ("batch", p.batch)])
+    }
+
+    fn externals(&self, _: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
+        Ok(device::externals(env))
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
@@ -150,45 +153,17 @@ fn learn(
     y: &Array3<f64>,
     new: &Array3<f64>,
 ) -> anyhow::Result<Array3<f64>> {
-    let size = x.dim().1;
-    let (source, target) = match p.scaling {
-        Scaling::Unit => {
-            let unit = x.outer_iter().map(|m| m.diag().sum()).sum::<f64>() / (x.dim().0 * size) as f64;
-            let matrix = Array2::eye(size) * unit;
-            (matrix.clone(), matrix)
-        }
-        Scaling::Whitened => {
-            let params = MeanParams::default().check()?;
-            let mean = |a: &Array3<f64>| spd::mean(a.view(), None, Metric::AffineInvariant, &params);
-            (mean(x)?.matrix, mean(y)?.matrix)
-        }
+    let scaling = match p.scaling {
+        Scaling::Unit => spd::Scaling::Unit,
+        Scaling::Whitened => spd::Scaling::Whitened,
     };
-    let batch_of_one = |m: Array2<f64>| m.insert_axis(Axis(0));
-    let (source, target) = (batch_of_one(source), batch_of_one(target));
-    let into = |around: &Array3<f64>| spd::invsqrtm(around.view()).map(|m| m.index_axis_move(Axis(0), 0));
-    let (c, d) = (into(&source)?, into(&target)?);
-    let back = spd::sqrtm(target.view())?.index_axis_move(Axis(0), 0);
-    let single = |a: Array3<f64>| a.mapv(|v| v as f32);
-    let (x, y, new) = (single(congruence(&c, x)), single(congruence(&d, y)), single(congruence(&c, new)));
-    let problem = Problem::matrices(x.view(), y.view())?;
-    let (stopping, batch, rate, seed) = (Stopping::after(p.epochs), p.batch, p.learning_rate, ctx.seed());
-    let solver = AdamParams { stopping, batch, rate, seed, ..AdamParams::default() }.check()?;
-    let mut watch = |now: &kraus::Progress| {
-        ctx.progress(now.epoch as f64 / now.max as f64, &format!("loss {:.3e}", now.loss));
-        if ctx.cancelled() { Flow::Cancel } else { Flow::Continue }
-    };
-    let mut session = Session { validation: None, watch: Some(&mut watch) };
-    let fit = solver.fit_with(&problem, Start::single(size, size, p.rank, ctx.seed()), &mut session)?;
-    anyhow::ensure!(!ctx.cancelled(), "cancelled");
-    let images = fit.model.apply_batch(new.view())?.mapv(f64::from);
-    Ok(congruence(&back, &images))
-}
-
-/// C X C for every X, symmetric to the last bit: what f32 and the products round off is shared by both triangles.
-fn congruence(c: &Array2<f64>, x: &Array3<f64>) -> Array3<f64> {
-    let mut out = Array3::zeros(x.dim());
-    for (mut to, from) in out.outer_iter_mut().zip(x.outer_iter()) {
-        to.assign(&linalg::symmetrise(c.dot(&from).dot(c).view()));
-    }
-    out
+    let (rank, epochs, batch, learning_rate) = (p.rank, p.epochs, p.batch, p.learning_rate);
+    let params = PaperMapParams { rank, epochs, batch, learning_rate, scaling, seed: ctx.seed() };
+    let map = spd::learn_paper_map_by(x.view(), y.view(), &params, &mut |problem, trial| {
+        device::train_one(ctx, problem, trial, |now| {
+            ctx.progress(now.epoch as f64 / now.max as f64, &format!("loss {:.3e}", now.loss));
+        })
+        .map_err(|e| spd::Error::Training(format!("{e:#}")))
+    })?;
+    Ok(map.apply(new.view())?)
 }

@@ -1,19 +1,18 @@
 //! Kind `covariances`: one session of one subject of BCI Competition IV 2a, from recording to trial covariances.
 //!
-//! Real recordings come from the user's folder, the download cache or the official addresses; offline they are simulated,
-//! written as GDF and read back through the same path. Recordings are not kept as artefacts: a simulated one follows
-//! from its seed in a second, a real one is already on disk.
+//! The input is the reference that `fetch-recordings` wrote: the content of a real recording, which is looked up on this machine, or a note to
+//! simulate one, which is written as GDF and read back through the same path.
 
-use crate::shared::files::write_npy;
-use crate::shared::source::{externals, options_of, record};
+use crate::shared::files::{input_with, read_json, write_npy};
+use crate::shared::source::{REFERENCE, SOURCE, options, record};
 use datasets::bci::{self, Session, SessionData};
+use datasets::fetch::{Kind, Provenance};
 use datasets::signal::SignalParams;
 use datasets::simulate::SimParams;
 use ndarray::Array1;
-use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
+use pipeline::{Context, ParamError, Stage, StageResult};
 use serde::{Deserialize, Serialize};
 use spd::{Estimator, covariances};
-use std::collections::BTreeMap;
 
 /// The kind.
 pub struct Covariances;
@@ -49,7 +48,6 @@ enum Shrinkage {
 impl Stage for Covariances {
     const NAME: &'static str = "covariances";
     const ABOUT: &'static str = "trial covariances of one BCI session, from real recordings or simulated ones";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
@@ -61,16 +59,15 @@ impl Stage for Covariances {
         Ok(())
     }
 
-    fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
-        let stem = format!("A{:02}{}", p.subject, p.session).to_lowercase();
-        Ok(externals(env, |name| {
-            let name = name.to_lowercase();
-            name.contains(&stem) || name.contains("bciciv") || name.contains("bci-") || name.contains("label")
-        })?)
-    }
-
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let (data, provenance) = bci::load(&options_of(ctx), p.subject, p.session, &p.simulation.check()?)?;
+        let reference: Provenance = read_json(input_with(ctx, REFERENCE)?.path(REFERENCE)?)?;
+        let (data, provenance) = match reference.kind {
+            Kind::Simulated => {
+                let (recording, provenance) = bci::simulated(&p.simulation.check()?, p.subject, p.session)?;
+                (SessionData::Recording(recording), provenance)
+            }
+            _ => (bci::open(&options(ctx.env())?, p.subject, p.session, &reference.checksum)?, reference),
+        };
         let (matrices, labels) = match data {
             SessionData::Covariances(bundle) => (bundle.covariances, bundle.labels),
             SessionData::Recording(recording) => {
@@ -86,6 +83,6 @@ impl Stage for Covariances {
         };
         write_npy(&ctx.output("covariances.npy")?, &matrices)?;
         write_npy(&ctx.output("labels.npy")?, &labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
-        Ok(record(ctx, &provenance)?)
+        Ok(record(ctx, SOURCE, &provenance)?)
     }
 }

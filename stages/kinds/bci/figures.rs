@@ -7,7 +7,7 @@ use crate::shared::results::read_results;
 use crate::shared::sessions::{Trials, sessions};
 use anyhow::Result;
 use datasets::fetch::Kind;
-use ndarray::{Array2, Array3, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array2, Array3, Axis};
 use pipeline::{Context, Stage, StageResult};
 use report::figures::Cloud;
 use report::frames::Results;
@@ -39,6 +39,7 @@ pub struct Params {
 #[serde(rename_all = "lowercase")]
 enum What {
     Table3,
+    Rivals,
     Embedding,
     Plan,
 }
@@ -46,12 +47,12 @@ enum What {
 impl Stage for BciFigures {
     const NAME: &'static str = "bci-figures";
     const ABOUT: &'static str = "table 3, the embedding and the transport plan, from the results of BCI adaptation";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         match p.what {
             What::Table3 => table(ctx, &table3(ctx)?)?,
+            What::Rivals => table(ctx, &super::rivals_table::rivals(ctx)?)?,
             What::Embedding => figure(ctx, &embedding(ctx, p.subject)?)?,
             What::Plan => figure(ctx, &plan(ctx, p.subject)?)?,
         }
@@ -133,7 +134,7 @@ fn table3(ctx: &Context) -> Result<Table> {
 }
 
 /// The first words of everything drawn from simulated recordings.
-fn title(text: &str, source: &Source) -> String {
+pub(super) fn title(text: &str, source: &Source) -> String {
     if *source == Source::Simulated { format!("SIMULATED recordings. {text}") } else { text.into() }
 }
 
@@ -184,22 +185,19 @@ fn embedding(ctx: &Context, subject: Option<u8>) -> Result<Figure> {
     let mapped: Array3<f64> = read_npy(input_with(ctx, "mapped.npy")?.path("mapped.npy")?)?;
     let adapted: Array3<f64> = read_npy(input_with(ctx, "adapted.npy")?.path("adapted.npy")?)?;
     let at = spd::mean(second.matrices.view(), None, Metric::AffineInvariant, &MeanParams::default().check()?)?.matrix;
-    let tangent = |x: &Array3<f64>| spd::tangent_space(x.view(), at.view());
-    let (from, to) = (tangent(&first.matrices)?, tangent(&second.matrices)?);
-    let together = concatenate(Axis(0), &[from.view(), to.view()])?;
-    // Rows of a matrix with at least one trial have a mean.
-    let centre = together.mean_axis(Axis(0)).unwrap_or_default();
-    let axes = principal_axes((&together - &centre).view())?;
+    let plane = spd::Plane::fit(&[first.matrices.view(), second.matrices.view()], at.view())?;
+    let to = plane.points(second.matrices.view())?;
     let (labels, classes) = class_indices(&first, &second);
-    let cloud = |from: &Array2<f64>| -> Result<Cloud> {
-        let points = (&concatenate(Axis(0), &[from.view(), to.view()])? - &centre).dot(&axes);
-        let session = (0..points.nrows()).map(|i| usize::from(i >= from.nrows())).collect();
-        Ok(Cloud { at: points.rows().into_iter().map(|r| (r[0], r[1])).collect(), class: labels.clone(), session })
+    let cloud = |from: &Array3<f64>| -> Result<Cloud> {
+        let mut points = plane.points(from.view())?;
+        let session = (0..points.len() + to.len()).map(|i| usize::from(i >= points.len())).collect();
+        points.extend(&to);
+        Ok(Cloud { at: points, class: labels.clone(), session })
     };
     let panels = [
-        ("as recorded".to_string(), cloud(&from)?),
-        ("T mapped by transport".to_string(), cloud(&tangent(&mapped)?)?),
-        ("80 % by transport, 20 % by the learned map".to_string(), cloud(&tangent(&adapted)?)?),
+        ("as recorded".to_string(), cloud(&first.matrices)?),
+        ("T mapped by transport".to_string(), cloud(&mapped)?),
+        ("80 % by transport, 20 % by the learned map".to_string(), cloud(&adapted)?),
     ];
     let source = data(&first, &classes);
     let text = title(&format!("Trial covariances of subject {}", subject.unwrap_or_default()), &source);
@@ -251,17 +249,4 @@ fn class_name(class: i64) -> &'static str {
 
 fn data(trials: &Trials, classes: &[i64]) -> Source {
     source(trials.provenance.kind == Kind::Real, classes.len())
-}
-
-/// The two right singular vectors of the largest singular values (d, 2), each with its largest entry positive.
-fn principal_axes(centred: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-    let gram = linalg::eigh(centred.t().dot(&centred).view())?;
-    let d = gram.vectors.ncols();
-    anyhow::ensure!(d >= 2, "two principal axes need matrices of at least two channels");
-    let mut axes = gram.vectors.slice(s![.., d - 2..;-1]).to_owned();
-    for mut axis in axes.columns_mut() {
-        let largest = axis.iter().copied().fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
-        axis *= largest.signum();
-    }
-    Ok(axes)
 }

@@ -2,6 +2,10 @@
 
 pub mod adapt;
 pub mod covariances;
+pub mod fetch_recordings;
 pub mod figures;
 pub mod results;
+pub mod rivals;
+pub mod rivals_results;
+mod rivals_table;
 pub mod transport;

@@ -1,25 +1,23 @@
 //! Kind `bci-results`: the rows of out-of-sample adaptation as one table, and its numbers: the accuracies of table 3 by
 //! subject, and what data they were measured on. How rows are selected stands here too, for the figures.
 
-use crate::shared::results::{NoParams, Numbers, write_results};
+use crate::shared::results::{Experiment, Numbers};
 use anyhow::Result;
-use pipeline::{Context, Stage, StageResult};
+use pipeline::Context;
 use report::Source;
 use report::frames::Results;
 use report::polars::prelude::DataFrame;
 
-/// The kind.
-pub struct BciResults;
+/// The experiment.
+pub struct Bci;
 
-impl Stage for BciResults {
+impl Experiment for Bci {
     const NAME: &'static str = "bci-results";
     const ABOUT: &'static str =
         "the accuracies of BCI adaptation as one table, and the numbers its claims are judged by";
-    const SCHEMA: u32 = 1;
-    type Params = NoParams;
 
-    fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
-        Ok(write_results(ctx, metrics)?)
+    fn metrics(_: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
+        metrics(results, out)
     }
 }
 

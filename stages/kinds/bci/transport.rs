@@ -4,17 +4,12 @@
 //! variant of Yair et al. 2019: weights from a kernel density and a group-lasso term on the classes of session T.
 //! Each matrix of T is mapped to the weighted Riemannian mean of the 20 matrices of E with the largest weights in its row.
 
-use crate::shared::defaults::number;
 use crate::shared::files::{write_json, write_npy};
+use crate::shared::params::number;
 use crate::shared::sessions::sessions;
-use ndarray::{Array1, Array3, Axis};
 use pipeline::{Context, Stage, StageResult};
 use serde::{Deserialize, Serialize};
-use spd::{
-    DensityWeights, Error, GroupLasso, MeanParams, Metric, SinkhornParams, TransportPlan, barycentric_map,
-    density_weights, pairwise_distances, regularisation_from_median, self_distances, sinkhorn, sinkhorn_group_lasso,
-    sinkhorn_log,
-};
+use spd::{CommonChannels, MeanParams, Pairs, PairsParams, Recentring, transport_pairs};
 
 /// The kind.
 pub struct Transport;
@@ -59,57 +54,29 @@ struct Info {
 impl Stage for Transport {
     const NAME: &'static str = "transport";
     const ABOUT: &'static str = "optimal transport of one subject's first session to the second";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let (source, target) = sessions(ctx)?;
-        let cost = pairwise_distances(source.matrices.view(), target.matrices.view(), Metric::AffineInvariant)?
-            .mapv(|d| d * d);
-        let regularisation = regularisation_from_median(cost.view())?;
-        let sinkhorn_params = SinkhornParams { regularisation, iterations: p.iterations, tolerance: 0.0 }.check()?;
-        let uniform = |n: usize| Array1::from_elem(n, 1.0 / n as f64);
-        let (plan, domain): (TransportPlan, _) = match p.variant {
-            Variant::Unsupervised => {
-                let (a, b) = (uniform(cost.nrows()), uniform(cost.ncols()));
-                match sinkhorn(cost.view(), a.view(), b.view(), &sinkhorn_params) {
-                    Err(Error::Underflow { .. }) => {
-                        ctx.log("the plain iteration underflowed; using the log domain");
-                        (sinkhorn_log(cost.view(), a.view(), b.view(), &sinkhorn_params)?, "log")
-                    }
-                    other => (other?, "plain"),
-                }
-            }
-            Variant::Labels => {
-                let weights = |x: &Array3<f64>| -> Result<Array1<f64>, Error> {
-                    density_weights(
-                        self_distances(x.view(), Metric::AffineInvariant)?.view(),
-                        DensityWeights::default(),
-                    )
-                };
-                let (a, b) = (weights(&source.matrices)?, weights(&target.matrices)?);
-                let group = GroupLasso::default();
-                (
-                    sinkhorn_group_lasso(cost.view(), a.view(), b.view(), &source.labels, group, &sinkhorn_params)?,
-                    "plain",
-                )
-            }
-        };
-        ctx.progress(0.5, "mapping");
-        let means =
-            barycentric_map(plan.plan.view(), target.matrices.view(), p.neighbours, &MeanParams::default().check()?)?;
-        let mut mapped = Array3::zeros(source.matrices.dim());
-        for (mean, mut out) in means.iter().zip(mapped.axis_iter_mut(Axis(0))) {
-            out.assign(&mean.matrix);
+        let (x, y) = (source.matrices.view(), target.matrices.view());
+        let labels = (p.variant == Variant::Labels).then_some(source.labels.as_slice());
+        let means = MeanParams::default().check()?;
+        let common = CommonChannels::all(y.dim().1);
+        let recentring = Recentring::fit(x, y, &common, &means)?;
+        let params = PairsParams { iterations: p.iterations, neighbours: p.neighbours, ..PairsParams::paper() };
+        let pairs = transport_pairs(x, y, labels, &common, &recentring, &params, &means)?;
+        if pairs.plan.log_domain {
+            ctx.log("the plain iteration underflowed; used the log domain");
         }
+        let Pairs { mapped, plan, regularisation, median_cost, unconverged_means } = pairs;
         let info = Info {
-            median_cost: 2.0f64.recip().sqrt() * regularisation.sqrt() / 0.05,
+            median_cost,
             regularisation,
             transport_cost: plan.cost,
             marginal_error: plan.marginal_error,
             iterations: plan.iterations,
-            domain,
-            unconverged_means: means.iter().filter(|m| !m.converged).count(),
+            domain: if plan.log_domain { "log" } else { "plain" },
+            unconverged_means,
         };
         write_npy(&ctx.output("mapped.npy")?, &mapped)?;
         write_npy(&ctx.output("plan.npy")?, &plan.plan)?;

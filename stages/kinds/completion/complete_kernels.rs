@@ -4,19 +4,18 @@
 //! shares its last map among all blocks, so it matters which samples a block holds. `by-class`, the published order, gives the
 //! labels away; `shuffled` does not; `seriated` is computed from the observed kernels alone.
 
-use crate::shared::checks::sizes;
-use crate::shared::defaults::number;
 use crate::shared::files::{input_with, read_npy, write_json, write_npy};
+use crate::shared::params::{SolverChoice, number, sizes};
 use crate::shared::protocol::{BLOCKS, Protocol, completion_params};
 use crate::shared::rows::{Row, row, write_rows};
-use crate::shared::solver::SolverChoice;
 use anyhow::{Result, anyhow, ensure};
 use baselines::cvkt::Cvkt;
 use baselines::imputation;
 use kraus::completion::Partial;
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis};
-use pipeline::{Context, ParamError, Stage, StageResult};
+use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The kind.
 pub struct CompleteKernels;
@@ -132,7 +131,8 @@ impl Stage for CompleteKernels {
     const NAME: &'static str = "complete-kernels";
     const SEED_NAME: &'static str = "complete";
     const ABOUT: &'static str = "kernels with missing samples completed by one method, and the error of each view";
-    const SCHEMA: u32 = 1;
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
@@ -140,6 +140,11 @@ impl Stage for CompleteKernels {
             Some(protocol) => protocol.check(),
             None => Err(ParamError::new("blocks", format!("`{}` is not a grid like 20x10", p.blocks))),
         }
+    }
+
+    fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
+        let protocol = p.protocol().filter(|_| p.method == Method::Ptr);
+        Ok(protocol.map_or_else(BTreeMap::new, |protocol| protocol.externals(env)))
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
@@ -204,7 +209,7 @@ fn ptr(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) ->
         let sorted = kernel.select(Axis(0), &order).select(Axis(1), &order);
         let both = |(i, j): (usize, usize)| if seen[order[i]] && seen[order[j]] { 1.0 } else { 0.0 };
         let partial = Partial::new(sorted.view(), Array2::from_shape_fn((n, n), both).view())?;
-        let done = protocol.complete(&partial, ctx.seed().wrapping_add(v as u64))?;
+        let done = protocol.complete(ctx, &partial, ctx.seed().wrapping_add(v as u64))?;
         let back = done.matrix.select(Axis(0), &place).select(Axis(1), &place);
         completed.push(back);
     }

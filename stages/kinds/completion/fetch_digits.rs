@@ -1,8 +1,8 @@
 //! Kind `fetch-digits`: Multiple Features, six descriptions of handwritten digits, the first samples of each class.
 
-use crate::shared::defaults::number;
 use crate::shared::files::write_npy;
-use crate::shared::source::{externals, options_of, record};
+use crate::shared::params::number;
+use crate::shared::source::{SOURCE, Wanted, options, record};
 use datasets::mfeat;
 use ndarray::Array1;
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
@@ -24,7 +24,6 @@ pub struct Params {
 impl Stage for FetchDigits {
     const NAME: &'static str = "fetch-digits";
     const ABOUT: &'static str = "Multiple Features (UCI): the first samples of each digit in six views";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
@@ -36,16 +35,16 @@ impl Stage for FetchDigits {
     }
 
     fn externals(&self, _: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
-        Ok(externals(env, |name| name.contains("mfeat") || name.contains("multiple"))?)
+        Ok(Wanted::Digits.externals(env)?)
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let (all, provenance) = mfeat::load(&options_of(ctx))?;
+        let (all, provenance) = mfeat::load(&options(ctx.env())?)?;
         let digits = all.first_per_class(p.per_class)?;
         for ((name, _), view) in mfeat::VIEWS.iter().zip(&digits.views) {
             write_npy(&ctx.output(&format!("{name}.npy"))?, view)?;
         }
         write_npy(&ctx.output("labels.npy")?, &digits.labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
-        Ok(record(ctx, &provenance)?)
+        Ok(record(ctx, SOURCE, &provenance)?)
     }
 }

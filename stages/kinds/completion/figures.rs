@@ -4,10 +4,10 @@ use super::results::{
     BY_CLASS, GRID, GRIDS, ORDERS, at_level, base_rank, best, curve, full, method, per_completion, provenance, ptr,
     source,
 };
-use crate::shared::render::figure;
+use crate::shared::render::{Drawings, figure};
 use crate::shared::results::read_results;
 use anyhow::Result;
-use pipeline::{Context, Stage, StageResult};
+use pipeline::Context;
 use report::Figure;
 use report::axis::Axis;
 use report::figures::{Curve, CurvePanel, missing_level};
@@ -17,36 +17,23 @@ use report::style::Stroke;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The kind.
-pub struct CompletionFigures;
-
-/// Its parameters.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// What to draw.
-    what: What,
-}
-
+/// What there is to draw.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum What {
+pub enum What {
     Figure6,
     Figure7,
 }
 
-impl Stage for CompletionFigures {
+impl Drawings for What {
     const NAME: &'static str = "completion-figures";
     const ABOUT: &'static str = "figures 6 and 7, from the completed kernels and their accuracies";
-    const SCHEMA: u32 = 1;
-    type Params = Params;
 
-    fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        match p.what {
-            What::Figure6 => figure(ctx, &figure6(ctx)?)?,
-            What::Figure7 => figure(ctx, &figure7(ctx)?)?,
+    fn draw(self, ctx: &Context) -> Result<()> {
+        match self {
+            What::Figure6 => figure(ctx, &figure6(ctx)?),
+            What::Figure7 => figure(ctx, &figure7(ctx)?),
         }
-        Ok(())
     }
 }
 

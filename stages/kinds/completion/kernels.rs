@@ -32,7 +32,6 @@ pub struct Params {
 impl Stage for Kernels {
     const NAME: &'static str = "kernels";
     const ABOUT: &'static str = "the six kernel matrices of Multiple Features";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {

@@ -25,7 +25,6 @@ pub struct Params {
 impl Stage for Mask {
     const NAME: &'static str = "mask";
     const ABOUT: &'static str = "which samples are missing in which views";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

@@ -2,27 +2,25 @@
 //! and 7. How rows are selected stands here too, for the figures.
 
 use crate::shared::files::{input_with, read_json};
-use crate::shared::results::{NoParams, Numbers, write_results};
+use crate::shared::results::{Experiment, Numbers};
 use crate::shared::source::SOURCE;
 use anyhow::Result;
 use datasets::fetch::{Kind, Provenance};
-use pipeline::{Context, Stage, StageResult};
+use pipeline::Context;
 use report::Source;
 use report::frames::{Results, Summary};
 use report::polars::prelude::{DataFrame, Expr, IntoLazy, JoinType, col, lit};
 
-/// The kind.
-pub struct CompletionResults;
+/// The experiment.
+pub struct Completion;
 
-impl Stage for CompletionResults {
+impl Experiment for Completion {
     const NAME: &'static str = "completion-results";
     const ABOUT: &'static str =
         "all completed kernels and their accuracies as one table, and the numbers their claims are judged by";
-    const SCHEMA: u32 = 1;
-    type Params = NoParams;
 
-    fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
-        Ok(write_results(ctx, |results, numbers| metrics(ctx, results, numbers))?)
+    fn metrics(ctx: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
+        metrics(ctx, results, out)
     }
 }
 

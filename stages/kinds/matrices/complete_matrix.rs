@@ -1,19 +1,19 @@
 //! Kind `complete-matrix`: completes a simulated matrix by one method and measures the error over the missing entries.
 
-use crate::shared::defaults::number;
 use crate::shared::files::{input_with, read_npy, write_npy};
+use crate::shared::params::{SolverChoice, number};
 use crate::shared::protocol::{BLOCKS, Protocol, completion_params};
 use crate::shared::rows::{row, write_rows};
-use crate::shared::solver::SolverChoice;
 use anyhow::{Result, anyhow};
 use baselines::{Regressor, TensorTrain, TraceRegression, Training};
 use kraus::completion::{Partial, assemble, blocks};
 use ndarray::{Array2, Array3};
-use pipeline::{Context, ParamError, Stage, StageResult};
+use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The kind.
 pub struct CompleteMatrix;
@@ -96,11 +96,17 @@ impl Stage for CompleteMatrix {
     const NAME: &'static str = "complete-matrix";
     const SEED_NAME: &'static str = "fill";
     const ABOUT: &'static str = "a simulated matrix completed by one method, and its error over the missing entries";
-    const SCHEMA: u32 = 1;
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
         p.protocol().check()
+    }
+
+    fn externals(&self, p: &Params, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
+        let trains = matches!(p.method, Method::Ptr | Method::TraceKraus);
+        Ok(if trains { p.protocol().externals(env) } else { BTreeMap::new() })
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
@@ -109,7 +115,7 @@ impl Stage for CompleteMatrix {
         let mask: Array2<f64> = read_npy(input.path("mask.npy")?)?;
         let partial = Partial::new(truth.view(), mask.view())?;
         let prediction = match p.method {
-            Method::Ptr | Method::TraceKraus => p.protocol().complete(&partial, ctx.seed())?.prediction,
+            Method::Ptr | Method::TraceKraus => p.protocol().complete(ctx, &partial, ctx.seed())?.prediction,
             Method::Trace => trace(&partial, p.p, p.q, ctx.seed())?,
             Method::TraceWhole => trace(&partial, p.p * p.q, 1, ctx.seed())?,
             Method::TensorTrain => tensor_train(p, &partial, ctx.seed())?,

@@ -2,52 +2,39 @@
 
 use super::results::{CASES, entries, epochs, figure3 as blocks, methods, table4 as rows_of_table4};
 use crate::shared::files::{inputs_with, read_json, read_npy};
-use crate::shared::render::{figure, table};
+use crate::shared::render::{Drawings, figure, table};
 use crate::shared::results::read_results;
 use crate::shared::rows::{ROWS, Row};
 use anyhow::{Context as _, Result};
 use ndarray::Array2;
-use pipeline::{Context, Input, Stage, StageResult};
+use pipeline::{Context, Input};
 use report::frames::Results;
 use report::polars::prelude::{DataFrame, Expr, JoinType};
 use report::table::{Best, Spec};
 use report::{Figure, Source, Table};
 use serde::{Deserialize, Serialize};
 
-/// The kind.
-pub struct MatricesFigures;
-
-/// Its parameters.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// What to draw.
-    what: What,
-}
-
+/// What there is to draw.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum What {
+pub enum What {
     Figure3,
     Table4,
     Figure4,
     Figure5,
 }
 
-impl Stage for MatricesFigures {
+impl Drawings for What {
     const NAME: &'static str = "matrices-figures";
     const ABOUT: &'static str = "figures 3 to 5 and table 4, from the completions of simulated matrices";
-    const SCHEMA: u32 = 1;
-    type Params = Params;
 
-    fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        match p.what {
-            What::Figure3 => figure(ctx, &figure3(ctx)?)?,
-            What::Table4 => table(ctx, &table4(ctx)?)?,
-            What::Figure4 => figure(ctx, &missing_entries(ctx, "figure4", 0.35)?)?,
-            What::Figure5 => figure(ctx, &missing_entries(ctx, "figure5", 0.85)?)?,
+    fn draw(self, ctx: &Context) -> Result<()> {
+        match self {
+            What::Figure3 => figure(ctx, &figure3(ctx)?),
+            What::Table4 => table(ctx, &table4(ctx)?),
+            What::Figure4 => figure(ctx, &missing_entries(ctx, "figure4", 0.35)?),
+            What::Figure5 => figure(ctx, &missing_entries(ctx, "figure5", 0.85)?),
         }
-        Ok(())
     }
 }
 

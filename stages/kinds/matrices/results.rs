@@ -1,24 +1,22 @@
 //! Kind `matrices-results`: the rows of simulated completion as one table, and its numbers for figures 3 to 5 and table 4.
 //! How rows are selected and what the paper states stands here too, for the figures.
 
-use crate::shared::results::{NoParams, Numbers, write_results};
+use crate::shared::results::{Experiment, Numbers};
 use anyhow::Result;
-use pipeline::{Context, Stage, StageResult};
+use pipeline::Context;
 use report::frames::Results;
 use report::polars::prelude::{DataFrame, Expr, IntoLazy, JoinType, col, df, lit, when};
 
-/// The kind.
-pub struct MatricesResults;
+/// The experiment.
+pub struct Matrices;
 
-impl Stage for MatricesResults {
+impl Experiment for Matrices {
     const NAME: &'static str = "matrices-results";
     const ABOUT: &'static str =
         "all completions of simulated matrices as one table, and the numbers their claims are judged by";
-    const SCHEMA: u32 = 1;
-    type Params = NoParams;
 
-    fn run(&self, _: &NoParams, ctx: &Context) -> StageResult {
-        Ok(write_results(ctx, metrics)?)
+    fn metrics(_: &Context, results: &DataFrame, out: &mut Numbers) -> Result<()> {
+        metrics(results, out)
     }
 }
 

@@ -4,8 +4,8 @@
 //! generator marks missing entries by zero and therefore shifts a matrix with negative entries by -2 min(M); here the mask is
 //! an array of its own, and the shift is an option to compare with the paper's scale.
 
-use crate::shared::defaults::{number, ratio};
 use crate::shared::files::write_npy;
+use crate::shared::params::{number, ratio};
 use kraus::KrausMap;
 use kraus::simulate::Recipe;
 use ndarray::{Array2, s};
@@ -62,7 +62,6 @@ pub struct Params {
 impl Stage for SimulateMatrices {
     const NAME: &'static str = "simulate-matrices";
     const ABOUT: &'static str = "a random positive semidefinite block matrix and a mask of its missing entries";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

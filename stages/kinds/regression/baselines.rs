@@ -3,17 +3,15 @@
 //! The grid is chosen on the validation set, never on the test set; the paper reports the best rank without saying on
 //! which data it was chosen.
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
 use crate::shared::files::{input_with, read_json};
-use crate::shared::rows::{Row, row, write_rows};
-use crate::shared::solver::SolverChoice;
+use crate::shared::params::{SolverChoice, at_least_one, number, ratio};
+use crate::shared::rows::{Row, Task, row, write_rows};
 use anyhow::Result;
 use baselines::{
-    Fitted, Hopls, Multivariate, Optimiser, RankPath, Regressor, TensorTrain, TraceRegression, Training, Tucker,
+    Baseline, Hopls, Multivariate, Optimiser, RankPath, ReducedRank, TensorTrain, TraceRegression, Training, Tucker,
 };
+use estimator::{MatrixModel, ParamGuard, Regressor};
 use kraus::simulate::{Recipe, Samples, Split};
-use ndarray::Array3;
 use pipeline::{Context, ParamError, Stage, StageResult};
 use serde::{Deserialize, Serialize};
 
@@ -80,12 +78,8 @@ fn ranks() -> Vec<usize> {
 struct Line<'a> {
     model: Model,
     solver: &'static str,
-    map: &'a str,
-    true_rank: usize,
-    noise: f64,
-    dataset: u64,
-    l: usize,
-    rank: usize,
+    #[serde(flatten)]
+    task: Task<'a>,
     parameters: usize,
     train_mse: f64,
     validation_mse: f64,
@@ -98,7 +92,8 @@ impl Stage for Baselines {
     const NAME: &'static str = "baselines";
     const ABOUT: &'static str =
         "one of the models the paper compares with, over its grid of ranks, on a simulated task";
-    const SCHEMA: u32 = 1;
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["visits", "iterations", "tolerance"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
@@ -126,7 +121,7 @@ impl Stage for Baselines {
         let fits = fit(p, &recipe, &train, ctx)?;
         let scale = test.clean.iter().map(|v| v * v).sum::<f64>() / test.clean.len() as f64;
         let mut rows: Vec<Row> = Vec::new();
-        for (rank, fitted) in fits {
+        for (rank, model) in fits {
             rows.push(row(&Line {
                 model: p.model,
                 solver: match (p.model, p.solver) {
@@ -134,69 +129,84 @@ impl Stage for Baselines {
                     (Model::TensorTrain | Model::Tucker, SolverChoice::Exact) => "exact",
                     _ => "",
                 },
-                map: &p.map,
-                true_rank: p.true_rank,
-                noise: p.noise,
-                dataset: p.dataset,
-                l: p.l,
-                rank,
-                parameters: fitted.report.parameters,
-                train_mse: fitted.mse(train.x.view(), train.y.view())?,
-                validation_mse: fitted.mse(held.x.view(), held.y.view())?,
-                test_mse: fitted.mse(test.x.view(), test.clean.view())?,
+                task: Task { map: &p.map, true_rank: p.true_rank, noise: p.noise, dataset: p.dataset, l: p.l, rank },
+                parameters: model.parameters(),
+                train_mse: model.mean_squared_error(train.x.view(), train.y.view())?,
+                validation_mse: model.mean_squared_error(held.x.view(), held.y.view())?,
+                test_mse: model.mean_squared_error(test.x.view(), test.clean.view())?,
                 scale,
-                note: note(&fitted),
+                note: model.notes().join(", "),
             })?);
         }
         Ok(write_rows(ctx, &rows)?)
     }
 }
 
-/// What the fit reports of itself, in words.
-fn note(fitted: &Fitted) -> String {
-    let report = &fitted.report;
-    let chosen = report.chosen.iter().map(|(name, value)| format!("{name} {value}"));
-    let kkt = report.kkt.map(|r| format!("KKT residual {r:.1e}"));
-    chosen.chain(kkt).collect::<Vec<_>>().join(", ")
-}
-
-/// The fits of the grid; rank 0 stands for a model without one.
-fn fit(p: &Params, recipe: &Recipe, train: &Samples<f64>, ctx: &Context) -> Result<Vec<(usize, Fitted)>> {
-    let (x, y): (&Array3<f64>, &Array3<f64>) = (&train.x, &train.y);
+/// The estimators of table 2 with their ranks; rank 0 stands for a model without one.
+fn estimators(p: &Params, recipe: &Recipe, seed: u64) -> Result<Vec<(usize, Box<dyn Regressor>)>> {
     let optimiser = match p.solver {
         SolverChoice::Adam => Optimiser::Adam,
         SolverChoice::Exact => Optimiser::Lbfgs { iterations: p.iterations },
     };
-    let (epochs, batch, seed) = (p.visits.div_ceil(p.l), p.batch, ctx.seed());
+    let (epochs, batch) = (p.visits.div_ceil(p.l), p.batch);
     let training = Training { optimiser, epochs, batch, seed, ..Training::default() };
-    let one = |model: &dyn Regressor| -> Result<Vec<(usize, Fitted)>> { Ok(vec![(0, model.fit(x.view(), y.view())?)]) };
-    let grid = |model: &dyn Fn(usize) -> Box<dyn Regressor>, max: usize| -> Result<Vec<(usize, Fitted)>> {
-        let ranks: Vec<usize> = p.ranks.iter().copied().filter(|r| *r <= max).collect();
-        let mut fits = Vec::new();
-        for (i, &rank) in ranks.iter().enumerate() {
-            anyhow::ensure!(!ctx.cancelled(), "cancelled");
-            ctx.progress(i as f64 / ranks.len() as f64, &format!("rank {rank}"));
-            fits.push((rank, model(rank).fit(x.view(), y.view())?));
-        }
-        Ok(fits)
-    };
+    let ranks = |most: usize| p.ranks.iter().copied().filter(move |r| *r <= most);
+    let trace = |penalty: TraceRegression| one(TraceRegression { tolerance: p.tolerance, ..penalty });
     match p.model {
-        Model::Trace => one(&TraceRegression { tolerance: p.tolerance, ..TraceRegression::nuclear() }),
-        Model::TracePsd => one(&TraceRegression { tolerance: p.tolerance, ..TraceRegression::psd() }),
-        Model::Multivariate => one(&Multivariate::least_squares()),
+        Model::Trace => trace(TraceRegression::nuclear()),
+        Model::TracePsd => trace(TraceRegression::psd()),
+        Model::Multivariate => one(Multivariate::least_squares()),
         Model::Hopls => {
             let largest = p.ranks.iter().copied().max().unwrap_or(1);
             // Mode ranks: a quarter, half and all of the inputs' size, half and all of the outputs'.
             let (x, y) = (recipe.p, recipe.q);
-            one(&Hopls::validated(largest, vec![x.div_ceil(4), x.div_ceil(2), x], vec![y.div_ceil(2), y]))
+            one(Hopls::validated(largest, vec![x.div_ceil(4), x.div_ceil(2), x], vec![y.div_ceil(2), y]))
         }
-        Model::ReducedRank => {
-            let path = RankPath::fit(x.view(), y.view())?;
-            p.ranks.iter().map(|&rank| Ok((rank, path.rank(rank)?))).collect()
+        Model::ReducedRank => ranks(usize::MAX).map(|rank| checked(rank, ReducedRank { rank })).collect(),
+        Model::TensorTrain => ranks(recipe.p * recipe.q)
+            .map(|rank| checked(rank, TensorTrain::by_sides(recipe.p, recipe.q, rank, training)))
+            .collect(),
+        Model::Tucker => {
+            ranks(recipe.p.max(recipe.q)).map(|rank| checked(rank, Tucker { ranks: [rank; 4], training })).collect()
         }
-        Model::TensorTrain => {
-            grid(&|r| Box::new(TensorTrain::by_sides(recipe.p, recipe.q, r, training)), recipe.p * recipe.q)
-        }
-        Model::Tucker => grid(&|r| Box::new(Tucker { ranks: [r; 4], training }), recipe.p.max(recipe.q)),
     }
+}
+
+/// One method, with its parameters checked.
+fn checked<M>(rank: usize, method: M) -> Result<(usize, Box<dyn Regressor>)>
+where
+    M: baselines::Regressor + std::fmt::Debug + 'static,
+{
+    Ok((rank, Box::new(Baseline::params(method).check()?)))
+}
+
+/// A method without a rank.
+fn one<M>(method: M) -> Result<Vec<(usize, Box<dyn Regressor>)>>
+where
+    M: baselines::Regressor + std::fmt::Debug + 'static,
+{
+    Ok(vec![checked(0, method)?])
+}
+
+/// The fits of all estimators. A fit that has not converged is written to the unit's log.
+fn fit(p: &Params, recipe: &Recipe, train: &Samples<f64>, ctx: &Context) -> Result<Vec<(usize, Box<dyn MatrixModel>)>> {
+    let (x, y) = (train.x.view(), train.y.view());
+    if p.model == Model::ReducedRank {
+        // One decomposition serves all ranks.
+        let path = RankPath::fit(x, y)?;
+        let model = |rank: usize| -> Result<(usize, Box<dyn MatrixModel>)> { Ok((rank, Box::new(path.rank(rank)?))) };
+        return p.ranks.iter().map(|rank| model(*rank)).collect();
+    }
+    let estimators = estimators(p, recipe, ctx.seed())?;
+    let mut fits = Vec::new();
+    for (i, (rank, estimator)) in estimators.iter().enumerate() {
+        anyhow::ensure!(!ctx.cancelled(), "cancelled");
+        ctx.progress(i as f64 / estimators.len() as f64, &format!("rank {rank}"));
+        let model = estimator.fit_boxed(x.view(), y.view())?;
+        if let Some(ended) = model.convergence().filter(|ended| !ended.converged()) {
+            ctx.log(&format!("{}, rank {rank}: {ended}", estimator.name()));
+        }
+        fits.push((*rank, model));
+    }
+    Ok(fits)
 }

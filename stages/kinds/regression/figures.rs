@@ -1,10 +1,11 @@
 //! Kind `regression-figures`: figure 2, table 2 and the bound, drawn from the results. Trains nothing.
 
 use super::results::{CURVE, DELTA, bounded, curves, least_drop, models, settings, table2 as rows_of_table2, term};
-use crate::shared::render::{figure, table};
+use crate::shared::render::{Drawings, figure, table};
 use crate::shared::results::read_results;
 use anyhow::Result;
-use pipeline::{Context, Stage, StageResult};
+use kraus::BoundVersion;
+use pipeline::Context;
 use report::figures::{RankCurve, RankPanel, error_against_rank};
 use report::frames::Results;
 use report::polars::prelude::{IntoLazy, JoinType, col, lit};
@@ -12,38 +13,25 @@ use report::table::{Best, Spec};
 use report::{Figure, Source, Table};
 use serde::{Deserialize, Serialize};
 
-/// The kind.
-pub struct RegressionFigures;
-
-/// Its parameters.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// What to draw.
-    what: What,
-}
-
+/// What there is to draw.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum What {
+pub enum What {
     Figure2,
     Table2,
     Bound,
 }
 
-impl Stage for RegressionFigures {
+impl Drawings for What {
     const NAME: &'static str = "regression-figures";
     const ABOUT: &'static str = "figure 2, table 2 and the bound, from the results of simulated regression";
-    const SCHEMA: u32 = 1;
-    type Params = Params;
 
-    fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        match p.what {
-            What::Figure2 => figure(ctx, &figure2(ctx)?)?,
-            What::Table2 => table(ctx, &table2(ctx)?)?,
-            What::Bound => figure(ctx, &bound(ctx)?)?,
+    fn draw(self, ctx: &Context) -> Result<()> {
+        match self {
+            What::Figure2 => figure(ctx, &figure2(ctx)?),
+            What::Table2 => table(ctx, &table2(ctx)?),
+            What::Bound => figure(ctx, &bound(ctx)?),
         }
-        Ok(())
     }
 }
 
@@ -136,25 +124,28 @@ fn bound(ctx: &Context) -> Result<Figure> {
     let gamma = rows.summary("largest")?.max;
     let means = rows.lazy().group_by_stable([col("rank")]).agg([col("train_mse").mean(), col("validation_mse").mean()]);
     let means = means.sort(["rank"], Default::default()).collect()?;
-    let errors = means.numbers("train_mse")?.into_iter().zip(means.numbers("validation_mse")?);
-    let (mut rank, mut risk, mut gap, mut terms) = (vec![], vec![], vec![], vec![]);
-    for (r, (train, held)) in means.numbers("rank")?.into_iter().zip(errors) {
-        if let Some(t) = term(l, r as usize, gamma) {
-            rank.push(r);
-            risk.push(train);
-            gap.push((held - train).abs());
-            terms.push(t);
-        }
-    }
-    let figure = report::figures::bound(&rank, &risk, &gap, &terms, Source::Generated);
+    let (rank, risk) = (means.numbers("rank")?, means.numbers("train_mse")?);
+    let gap: Vec<f64> =
+        means.numbers("validation_mse")?.iter().zip(&risk).map(|(held, train)| (held - train).abs()).collect();
+    let terms = |version: BoundVersion| -> (Vec<f64>, Vec<f64>) {
+        rank.iter().filter_map(|r| Some((*r, term(l, *r as usize, gamma, version)?))).unzip()
+    };
+    let (printed, proved) = (terms(BoundVersion::AsPrinted), terms(BoundVersion::AsProved));
+    let forms = [
+        ("term as printed (no theorem)", &printed.0[..], &printed.1[..]),
+        ("term as proved", &proved.0[..], &proved.1[..]),
+    ];
+    let figure = report::figures::bound(&rank, &risk, &gap, &forms, Source::Generated);
     let alt = figure.alt.clone();
     Ok(figure.words(
         alt,
         format!(
             "Theorem 4 on the map 20×20 → 10×10, true rank 5, noise 0.1, l = {l}, delta = {DELTA}: empirical risk of the exact \
-             fit, measured gap (held-out minus training error, absolute value) and the theorem's term against the Kraus rank. The square loss is not \
-             bounded, so gamma is the largest squared error seen on held-out entries ({gamma:.2e}); ranks with l <= pqr are \
-             left out, where the theorem's logarithm would be negative. The term is orders of magnitude above the gap: it bounds, it does not predict.",
+             fit, measured gap (held-out minus training error, absolute value) and two forms of the theorem's term against the Kraus rank. As proved is the \
+             theorem: the lemma's proof gives a pseudo-dimension d = pqr log2(8epq/r), and the theorem it cites the term gamma sqrt(2 d ln(el/d) / l), for \
+             l > d. As printed, the paper takes the natural logarithm, drops the factor 2 and has ln(l/(pqr)): no proof gives that, and it falls again \
+             once pqr > l/e. The square loss is not bounded, so gamma is the largest squared error seen on held-out entries ({gamma:.2e}). Ranks at which \
+             a form says nothing are left out. The term is orders of magnitude above the gap: it bounds, it does not predict.",
         ),
     ))
 }

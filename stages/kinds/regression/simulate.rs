@@ -1,8 +1,8 @@
 //! Kind `simulate`: a regression task of the paper. It writes the true map and a recipe, not the samples: each sample follows
 //! from the recipe and its number, so ten thousand 100 x 100 matrices cost no disk and a unit makes only those it needs.
 
-use crate::shared::checks::sizes;
 use crate::shared::files::{write_json, write_npy};
+use crate::shared::params::sizes;
 use kraus::simulate::Recipe;
 use pipeline::{Context, ParamError, Stage, StageResult};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,6 @@ pub struct Params {
 impl Stage for Simulate {
     const NAME: &'static str = "simulate";
     const ABOUT: &'static str = "a simulated regression task: the true map and the recipe of its samples";
-    const SCHEMA: u32 = 1;
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {

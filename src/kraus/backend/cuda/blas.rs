@@ -45,6 +45,13 @@ fn op(transposed: bool) -> sys::cublasOperation_t {
     if transposed { sys::cublasOperation_t::CUBLAS_OP_T } else { sys::cublasOperation_t::CUBLAS_OP_N }
 }
 
+/// Calls a GEMM of cuBLAS on matrices in row-major order. cuBLAS reads rows as columns, so that C^T = B^T A^T.
+macro_rules! row_major {
+    ($gemm:expr, $handle:expr, ($m:expr, $n:expr, $k:expr), ($a:expr, $b:expr), $($rest:expr),+) => {
+        $gemm($handle, op($b.transposed), op($a.transposed), $n as i32, $m as i32, $k as i32, $($rest),+)
+    };
+}
+
 impl Blas {
     pub fn new(stream: Arc<CudaStream>, tf32: bool) -> Result<Self, Fault> {
         stream.context().bind_to_thread().map_err(super::device::failed("bind the context"))?;
@@ -75,16 +82,13 @@ impl Blas {
         batch: usize,
     ) -> Result<(), Fault> {
         let (one, before) = (T::of(1.0), T::of(if add { 1.0 } else { 0.0 }));
-        // SAFETY: the caller's. cuBLAS reads rows as columns, so that C^T = B^T A^T; sizes fit the integers because
-        // `plan::check` refused those that do not.
+        // SAFETY: the caller's. Sizes fit the integers because `plan::check` refused those that do not.
         let status = unsafe {
-            T::STRIDED(
+            row_major!(
+                T::STRIDED,
                 self.handle,
-                op(b.transposed),
-                op(a.transposed),
-                n as i32,
-                m as i32,
-                k as i32,
+                (m, n, k),
+                (a, b),
                 &one,
                 b.at as *const T,
                 b.ld as i32,
@@ -96,7 +100,7 @@ impl Blas {
                 c as *mut T,
                 ld as i32,
                 stride as i64,
-                batch as i32,
+                batch as i32
             )
         };
         status.result().map_err(failed("multiply"))
@@ -117,13 +121,11 @@ impl Blas {
         let (one, zero) = (T::of(1.0), T::of(0.0));
         // SAFETY: as above.
         let status = unsafe {
-            T::LISTED(
+            row_major!(
+                T::LISTED,
                 self.handle,
-                op(b.transposed),
-                op(a.transposed),
-                n as i32,
-                m as i32,
-                k as i32,
+                (m, n, k),
+                (a, b),
                 &one,
                 b.at as *const *const T,
                 b.ld as i32,
@@ -132,7 +134,7 @@ impl Blas {
                 &zero,
                 c as *const *mut T,
                 ld as i32,
-                count as i32,
+                count as i32
             )
         };
         status.result().map_err(failed("multiply"))

@@ -58,14 +58,23 @@ pub trait Scalar: Real + DeviceRepr + ValidAsZeroBits {
     const LISTED: ListedGemm<Self>;
 }
 
+/// The C signature of a GEMM of cuBLAS: handle, two transpositions, three sizes, and the arguments that follow.
+macro_rules! gemm_signature {
+    ($($argument:ty),*) => {
+        unsafe fn(
+            blas_sys::cublasHandle_t,
+            blas_sys::cublasOperation_t,
+            blas_sys::cublasOperation_t,
+            c_int,
+            c_int,
+            c_int,
+            $($argument),*
+        ) -> blas_sys::cublasStatus_t
+    };
+}
+
 /// The C signature of `cublas?gemmStridedBatched`.
-pub type StridedBatchedGemm<T> = unsafe fn(
-    blas_sys::cublasHandle_t,
-    blas_sys::cublasOperation_t,
-    blas_sys::cublasOperation_t,
-    c_int,
-    c_int,
-    c_int,
+pub type StridedBatchedGemm<T> = gemm_signature!(
     *const T,
     *const T,
     c_int,
@@ -77,27 +86,12 @@ pub type StridedBatchedGemm<T> = unsafe fn(
     *mut T,
     c_int,
     c_longlong,
-    c_int,
-) -> blas_sys::cublasStatus_t;
+    c_int
+);
 
 /// The C signature of `cublas?gemmBatched`.
-pub type ListedGemm<T> = unsafe fn(
-    blas_sys::cublasHandle_t,
-    blas_sys::cublasOperation_t,
-    blas_sys::cublasOperation_t,
-    c_int,
-    c_int,
-    c_int,
-    *const T,
-    *const *const T,
-    c_int,
-    *const *const T,
-    c_int,
-    *const T,
-    *const *mut T,
-    c_int,
-    c_int,
-) -> blas_sys::cublasStatus_t;
+pub type ListedGemm<T> =
+    gemm_signature!(*const T, *const *const T, c_int, *const *const T, c_int, *const T, *const *mut T, c_int, c_int);
 
 impl Scalar for f32 {
     const NAME: &'static str = "f32";

@@ -79,13 +79,13 @@ impl Shape {
         let units = matches!(job.problem.inputs(), Inputs::Units { .. });
         let mut layers: Vec<Layer> = Vec::new();
         if let Some(first) = models.first() {
-            for (index, map) in first.stack.layers.iter().enumerate() {
-                let r = models.iter().map(|m| m.stack.layers[index].rank()).max().unwrap_or(1);
+            for (index, map) in first.stack.layers().iter().enumerate() {
+                let r = models.iter().map(|m| m.stack.layers()[index].rank()).max().unwrap_or(1);
                 let at = layers.last().map_or(0, |l| l.at + l.size());
                 layers.push(Layer { p: map.p(), q: map.q(), r, at });
             }
         }
-        let gamma = models.first().and_then(|m| match m.stack.gamma {
+        let gamma = models.first().and_then(|m| match m.stack.gamma() {
             Gamma::Clamp(eps) if m.stack.depth() > 1 => Some(eps),
             _ => None,
         });

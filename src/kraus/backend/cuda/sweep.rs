@@ -60,7 +60,8 @@ pub(super) fn run<T: Scalar>(
     let mut orders = vec![(0..l as i32).collect::<Vec<_>>(); shape.orders];
     let seeds = models.iter().take(shape.orders).map(|m| m.adam.params().seed);
     let mut rngs = seeds.map(ChaCha8Rng::seed_from_u64).collect::<Vec<_>>();
-    let mut running = models.iter().map(|m| Running::new(m, &shape)).collect::<Vec<_>>();
+    let zero_loss = job.problem.mean_square();
+    let mut running = models.iter().map(|m| Running::new(m, &shape, zero_loss)).collect::<Vec<_>>();
     let epochs = models.iter().map(|m| m.adam.params().stopping.max).max().unwrap_or(0);
     let mut epoch_of = Epoch::new(&shape, steps, epochs);
     for epoch in 0..epochs {
@@ -128,8 +129,8 @@ enum Next {
 }
 
 impl<T: Scalar> Running<T> {
-    fn new(model: &Model<T>, shape: &Shape) -> Self {
-        let mut recorder = Recorder::new("adam", model.adam.params().stopping);
+    fn new(model: &Model<T>, shape: &Shape, zero_loss: f64) -> Self {
+        let mut recorder = Recorder::new("adam", model.adam.params().stopping).with_zero_loss(zero_loss);
         let together = if shape.models == 1 { "one model".into() } else { format!("{} models together", shape.models) };
         recorder.history.note(format!("on a GPU, {together}, in {}", T::NAME));
         Self { recorder, best: (f64::INFINITY, 0), ended: None }
@@ -177,7 +178,7 @@ impl<T: Scalar> Running<T> {
 
 /// For each parameter in the order of [`Stack::to_vec`], its place on the device: [k][a][j] becomes [a][k][j], padded.
 fn places<T: Scalar>(stack: &Stack<T>, shape: &Shape) -> impl Iterator<Item = usize> {
-    let ranks = stack.layers.iter().map(|map| map.rank()).collect::<Vec<_>>();
+    let ranks = stack.layers().iter().map(|map| map.rank()).collect::<Vec<_>>();
     shape.layers.clone().into_iter().zip(ranks).flat_map(|(Layer { p, q, r, at }, rank)| {
         (0..rank * q * p).map(move |n| at + (n / p % q * r + n / p / q) * p + n % p)
     })

@@ -19,6 +19,7 @@ pub use choice::LossSource;
 pub use objective::MomentObjective;
 
 use crate::error::{Error, FitError, Result};
+use crate::tolerances;
 use linalg::{Real, gemm, solve_spd};
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, ArrayView3, Axis, s};
@@ -104,8 +105,7 @@ impl MomentsBuilder {
             }
         }
         let basis = self.done.basis;
-        // Symmetric up to what rounding in the given precision explains.
-        let tolerance = 1e3 * T::epsilon().as_f64();
+        let tolerance = tolerances::promised_symmetric::<T>();
         for s in 0..n {
             let index = self.done.l;
             let (xs, ys) = (x.index_axis(Axis(0), s), y.index_axis(Axis(0), s));
@@ -255,6 +255,11 @@ impl Moments {
         self.basis
     }
 
+    /// The mean square of the targets: the loss of predicting zero.
+    pub fn mean_square(&self) -> f64 {
+        self.yy / (self.l * self.q * self.q) as f64
+    }
+
     /// sum of ||Y||_F^2.
     pub fn yy(&self) -> f64 {
         self.yy
@@ -285,7 +290,7 @@ impl Moments {
         };
         let recovery = solved.column(ny).iter().zip(&known).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
         let recovery = (recovery / nx as f64).sqrt();
-        if recovery.is_nan() || recovery > 1e-6 {
+        if recovery.is_nan() || recovery > tolerances::RECOVERY {
             return Err(spans_less());
         }
         let coefficients = solved.slice(s![.., ..ny]).t().as_standard_layout().into_owned();

@@ -173,3 +173,55 @@ fn large_layers_agree_with_the_slope_along_a_direction() {
         }
     }
 }
+
+/// With fewer operators than rows Phi(X) is singular for inputs that are not symmetric, and Gamma raises vanishing singular
+/// values, whose vectors are any bases of two null spaces. Training and prediction must mean the same by it.
+#[test]
+fn training_and_prediction_agree_where_singular_values_vanish() {
+    for (rank, l) in [(1, 7), (2, 7), (3, 40)] {
+        let stack = Stack::<f64>::glorot(&Architecture::deep(&[4, 6, 3], rank, Gamma::Clamp(0.3)), 5).unwrap();
+        let (mut x, y) = (random((l, 4, 4), 2), random((l, 3, 3), 3));
+        // A matrix of rank one: Phi(X) then has at most `rank` singular values that do not vanish.
+        for mut x in x.outer_iter_mut() {
+            let (a, b) = (x.column(0).to_owned(), x.row(1).to_owned());
+            x.assign(&Array2::from_shape_fn((4, 4), |(i, j)| a[i] * b[j]));
+        }
+        let pairs: Vec<_> = (0..l).map(|n| (n % 4, (n * 3 + 1) % 4)).collect();
+        for problem in [Problem::matrices(x.view(), y.view()).unwrap(), Problem::units(4, pairs, y.view()).unwrap()] {
+            let (trained, _) = loss_and_gradient(&stack, &problem).unwrap();
+            let predicted = stack.mse(&problem).unwrap();
+            assert!((trained - predicted).abs() <= 1e-12 * trained, "rank {rank}: {trained} {predicted}");
+            // No basis enters: one sample at a time gives the same as all of them.
+            let all = stack.predict(&problem).unwrap();
+            if let kraus::Inputs::Matrices(x) = problem.inputs() {
+                for s in 0..l {
+                    let one = stack.apply_batch(x.matrix(s).insert_axis(Axis(0))).unwrap();
+                    let gap = (&one.index_axis(Axis(0), 0) - &all.index_axis(Axis(0), s)).mapv(f64::abs);
+                    assert!(gap.iter().all(|g| *g < 1e-11), "rank {rank}, sample {s}: {gap}");
+                }
+            }
+        }
+    }
+}
+
+/// The rule for vanishing values: the limit of Gamma(M + t I) for t > 0 that falls to 0. On symmetric positive semidefinite
+/// matrices that is the eigenvalue clamp.
+#[test]
+fn vanishing_values_are_raised_as_if_a_little_of_the_identity_were_added() {
+    let a = random((1, 6, 3), 8);
+    let b = random((1, 6, 3), 9);
+    let (a, b) = (a.index_axis(Axis(0), 0), b.index_axis(Axis(0), 0));
+    let m = a.dot(&b.t());
+    let exact = kraus::map::gamma::clamp(m.view(), 0.5, false).unwrap();
+    let mut gap = f64::INFINITY;
+    for t in [1e-4, 1e-5, 1e-6] {
+        let near = kraus::map::gamma::clamp((&m + &(Array2::<f64>::eye(6) * t)).view(), 0.5, false).unwrap();
+        let now = (&near - &exact).mapv(|v| v * v).sum().sqrt();
+        assert!(now < 0.2 * gap && now < 100.0 * t, "{t}: {now}");
+        gap = now;
+    }
+    let psd = a.dot(&a.t());
+    let (values, vectors) =
+        (kraus::map::gamma::clamp(psd.view(), 0.5, true), kraus::map::gamma::clamp(psd.view(), 0.5, false));
+    assert!((&values.unwrap() - &vectors.unwrap()).iter().all(|e| e.abs() < 1e-12));
+}

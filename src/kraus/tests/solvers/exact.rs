@@ -168,7 +168,7 @@ fn many_coordinates_go_by_two_rows_to_the_same_map_on_any_number_of_threads() {
     // More operators than the map has are zero; fewer cannot fit, and then all samples are asked, as with noise.
     let more = fit(&train, 6, 2);
     assert!(more.history.notes.len() == 1 && test_mse(&recipe, &more) < 1e-20 * size);
-    assert!(more.model.layers[0].ops().slice(ndarray::s![3.., .., ..]).iter().all(|v| *v == 0.0));
+    assert!(more.model.layers()[0].ops().slice(ndarray::s![3.., .., ..]).iter().all(|v| *v == 0.0));
     let fewer = fit(&train, 2, 2);
     assert!(fewer.history.notes.is_empty() && test_mse(&recipe, &fewer) > 1e-6 * size);
     let noisy = Recipe { noise: 0.1, ..recipe };

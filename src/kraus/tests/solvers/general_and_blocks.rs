@@ -130,8 +130,74 @@ fn lbfgs_with_mask_and_units() {
     }
     let problem = Problem::units(5, pairs, y.view()).unwrap().with_mask(mask.view()).unwrap();
     let fit = LbfgsParams::default().check().unwrap().fit(&problem, Start::single(5, 3, 2, 4)).unwrap();
-    assert!(truth.distance(&fit.model.layers[0]).unwrap() < 1e-6);
+    assert!(truth.distance(&fit.model.layers()[0]).unwrap() < 1e-6);
     assert!(fit.history.notes.iter().any(|n| n == "on the samples"));
     let moments = LbfgsParams { source: LossSource::Moments, ..LbfgsParams::default() }.check().unwrap();
     assert!(moments.fit(&problem, Start::single(5, 3, 2, 4)).unwrap_err().to_string().contains("moments describe"));
+}
+
+/// Options that the general map cannot honour are refused, or the history says so; none is ignored without a word.
+#[test]
+fn the_general_map_ignores_no_option_silently() {
+    let (x, y) = (noise((30, 4, 4), 1.0), noise((30, 3, 3), 1.0));
+    let problem = Problem::matrices(x.view(), y.view()).unwrap();
+    let fit = |params: LbfgsParams| GeneralMap::glorot(2, 3, 4, 6).unwrap().fit(&problem, &params);
+    let short = LbfgsParams { stopping: Stopping::after(3), ..Default::default() };
+    let restarts = fit(LbfgsParams { restarts: 3, ..short }).unwrap_err().to_string();
+    assert!(restarts.contains("restarts do nothing"), "{restarts}");
+    let moments = fit(LbfgsParams { source: LossSource::Moments, ..short }).unwrap_err().to_string();
+    assert!(moments.contains("no moments"), "{moments}");
+    let notes = fit(short).unwrap().history.notes;
+    assert!(notes.iter().any(|n| n.contains("no warm start")), "{notes:?}");
+    assert!(!fit(LbfgsParams { warm_up: false, ..short }).unwrap().history.notes.iter().any(|n| n.contains("warm")));
+}
+
+/// The last step of Adam can overflow after the last loss was computed: an error, not a model of NaN.
+#[test]
+fn the_general_map_never_returns_nan() {
+    let (x, y) = (noise((16, 2, 2), 1.0), noise((16, 2, 2), 1.0));
+    let (x, y) = (x.mapv(|v| v as f32), y.mapv(|v| v as f32));
+    let problem = Problem::matrices(x.view(), y.view()).unwrap();
+    let wild = AdamParams { stopping: Stopping::after(1), batch: 16, rate: 1e39, ..Default::default() };
+    let fit = GeneralMap::<f32>::glorot(1, 2, 2, 6).unwrap().fit_adam(&problem, &wild);
+    assert!(matches!(fit, Err(kraus::FitError::Diverged { .. })), "{fit:?}");
+}
+
+/// An evaluation for one operator costs that of a map of one operator: r times less than the whole gradient. The sweeps
+/// themselves are those of the objective of all parameters.
+#[test]
+fn one_operator_at_a_time_is_the_same_descent() {
+    for masked in [false, true] {
+        let recipe = Recipe { p: 6, q: 3, rank: 3, noise: 0.1, seed: 8 };
+        let train: Samples<f64> = recipe.samples(Split::Train, 0..50);
+        let mask = noise((50, 3, 3), 1.0).mapv(|v| f64::from(u8::from(v > -0.5)));
+        let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
+        let problem = if masked { problem.with_mask(mask.view()).unwrap() } else { problem };
+        let params = BlockCoordinateParams { source: LossSource::Samples, stopping: Stopping::after(4), steps: 3 };
+        let fit = params.check().unwrap().fit(&problem, Start::single(6, 3, 4, 1)).unwrap();
+        // By the definition: L-BFGS on one block of the loss of the whole stack.
+        let mut stack = Start::single(6, 3, 4, 1).stack(&problem).unwrap();
+        for loss in &fit.history.loss {
+            let mut last = f64::NAN;
+            for k in 0..4 {
+                let at = k * 18..(k + 1) * 18;
+                let mut all = stack.to_vec();
+                let start = all[at.clone()].to_vec();
+                let inner = |part: &[f64], g: &mut [f64]| {
+                    all[at.clone()].copy_from_slice(part);
+                    stack.set(&all);
+                    let (f, gradient) = kraus::loss_and_gradient(&stack, &problem).unwrap();
+                    g.copy_from_slice(&gradient[at.clone()]);
+                    f
+                };
+                let limits = kraus::MinimiseParams { memory: 3, max_iterations: 3, ..Default::default() };
+                let found = kraus::minimise(inner, start, &limits);
+                all[at.clone()].copy_from_slice(&found.x);
+                stack.set(&all);
+                last = found.f;
+            }
+            assert!((loss - last).abs() <= 1e-6 * last, "{loss:e} {last:e}");
+        }
+        assert!((fit.model.mse(&problem).unwrap() / fit.history.loss[3] - 1.0).abs() < 1e-9);
+    }
 }

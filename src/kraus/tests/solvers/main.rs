@@ -3,5 +3,7 @@
 mod adam;
 mod exact;
 mod general_and_blocks;
+mod keras;
 mod moments;
+mod oracle;
 mod threads;

@@ -2,13 +2,18 @@
 //!
 //! Text that comes from names or parameters is either an argument of its own, which no shell reads, or quoted.
 
-use super::folder::{ArrayFile, RunFolder};
+use super::files::ArrayFile;
+use super::folder::RunFolder;
 use crate::error::{Error, Result};
 use crate::plan::Resources;
 use crate::plan::SlurmOptions;
 use std::collections::HashMap;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 /// Text as one word of a POSIX shell.
 pub fn quote(text: &str) -> String {
@@ -44,9 +49,14 @@ impl TaskState {
     }
 }
 
+/// Tasks in the queue, by the name of their array and their number in it.
+pub(super) type Tasks = HashMap<(String, usize), TaskState>;
+
 /// What became of a submission.
 pub(super) enum Submitted {
     Yes,
+    /// `sbatch` did not answer in time, so the job may be in the queue or not. Its name is known: `squeue` will tell.
+    Unknown,
     /// The array is larger than the site allows.
     TooLarge,
     /// Slurm cannot take it just now.
@@ -114,22 +124,80 @@ pub(super) fn arguments(
     out
 }
 
-fn command(name: &str, args: &[String]) -> Result<(bool, String, String)> {
-    let output = Command::new(name).args(args).stdin(Stdio::null()).output().map_err(|e| {
-        let help = "is Slurm installed here, and on the PATH? `--on slurm` needs sbatch, squeue and scancel";
+/// How a command ended.
+enum Ended {
+    Done {
+        ok: bool,
+        out: String,
+        err: String,
+    },
+    /// It took too long and was killed.
+    TimedOut,
+}
+
+/// Runs a command for at most `limit`. A command that hangs is killed with everything it started.
+fn command(name: &str, args: &[String], limit: Duration) -> Result<Ended> {
+    let cannot = |e: std::io::Error| {
+        let help = "is Slurm installed here, and on the PATH? sbatch, squeue and scancel are needed";
         Error::Executor(format!("`{name}` cannot be started ({e}); {help}"))
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    Ok((output.status.success(), text(&output.stdout), text(&output.stderr)))
+    };
+    let mut child = Command::new(name)
+        .args(args)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(cannot)?;
+    // Two threads read, so that a command that prints much cannot block on a full pipe.
+    let (out, err) = (read_all(child.stdout.take()), read_all(child.stderr.take()));
+    let (start, mut pause) = (Instant::now(), Duration::from_millis(1));
+    loop {
+        match child.try_wait().map_err(cannot)? {
+            Some(status) => {
+                // What it left running may hold the pipes; its own output is there by now.
+                let text = |from: Receiver<String>| from.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+                return Ok(Ended::Done { ok: status.success(), out: text(out), err: text(err) });
+            }
+            None if start.elapsed() >= limit => {
+                if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+                    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+                }
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(Ended::TimedOut);
+            }
+            None => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+/// Reads a pipe to its end in a thread of its own.
+fn read_all(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    let read = move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        let _ = sender.send(String::from_utf8_lossy(&bytes).trim().to_string());
+    };
+    // Without a thread there is no output, and the command counts as one that says nothing.
+    let _ = std::thread::Builder::new().name("reader".to_string()).spawn(read);
+    receiver
 }
 
 /// Submits a script.
-pub(super) fn sbatch(mut args: Vec<String>, script: &Path, tasks: usize) -> Result<Submitted> {
+pub(super) fn sbatch(mut args: Vec<String>, script: &Path, tasks: usize, limit: Duration) -> Result<Submitted> {
     args.push(script.to_string_lossy().into_owned());
-    let (ok, _, error) = command("sbatch", &args)?;
-    if ok {
-        return Ok(Submitted::Yes);
-    }
+    let error = match command("sbatch", &args, limit)? {
+        Ended::Done { ok: true, .. } => return Ok(Submitted::Yes),
+        Ended::Done { err, .. } => err,
+        Ended::TimedOut => return Ok(Submitted::Unknown),
+    };
     let said = error.to_ascii_lowercase();
     if said.contains("invalid job array") && tasks > 1 {
         return Ok(Submitted::TooLarge);
@@ -145,14 +213,16 @@ pub(super) fn sbatch(mut args: Vec<String>, script: &Path, tasks: usize) -> Resu
 }
 
 /// The tasks of jobs of these names, by (name, task); `None` when Slurm does not answer.
-pub(super) fn squeue(names: &[String]) -> Result<Option<HashMap<(String, usize), TaskState>>> {
+pub(super) fn squeue(names: &[String], limit: Duration) -> Result<Option<Tasks>> {
     let args = ["--noheader", "--states=all", "--array", "--format=%j|%K|%T|%N|%F"].map(str::to_string);
     let args: Vec<String> = args.into_iter().chain([format!("--name={}", names.join(","))]).collect();
-    let (ok, text, _) = command("squeue", &args)?;
-    Ok(ok.then(|| parse(&text)))
+    Ok(match command("squeue", &args, limit)? {
+        Ended::Done { ok: true, out, .. } => Some(parse(&out)),
+        _ => None,
+    })
 }
 
-fn parse(text: &str) -> HashMap<(String, usize), TaskState> {
+fn parse(text: &str) -> Tasks {
     let mut out: HashMap<(String, usize), TaskState> = HashMap::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.trim().split('|').collect();
@@ -167,12 +237,15 @@ fn parse(text: &str) -> HashMap<(String, usize), TaskState> {
     out
 }
 
-/// Ends the jobs of these names.
-pub fn scancel(names: &[String]) -> Result<()> {
+/// Ends the jobs of these names; only those that have not started when `pending`. Whether Slurm took every request.
+pub fn scancel(names: &[String], pending: bool, limit: Duration) -> Result<bool> {
+    let mut all = true;
     for name in names {
-        command("scancel", &["--quiet".to_string(), format!("--name={name}")])?;
+        let mut args = vec!["--quiet".to_string(), format!("--name={name}")];
+        args.extend(pending.then(|| "--state=PENDING".to_string()));
+        all &= matches!(command("scancel", &args, limit)?, Ended::Done { ok: true, .. });
     }
-    Ok(())
+    Ok(all)
 }
 
 /// The job names of a run that may still be in the queue.

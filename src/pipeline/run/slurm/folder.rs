@@ -9,19 +9,18 @@
 //! arrays/2.json      one submission: its job name, its chunks; arrays/2.sh is its script
 //! logs/              what tasks printed
 //! cancel             somebody asked that the run end
+//! stop               tasks start no further unit
 //! ended              the run is over, with the driver's exit code
 //! ```
 //!
 //! Driver and tasks exchange messages through these files only. The files decide nothing: a unit is done when its record
 //! is in the store.
 
+use super::files::{ArrayFile, ChunkFile, ChunkUnit, RunInfo, TaskMessage};
 use crate::error::{Error, Result};
-use crate::freshness::key::{Key, KeyParts};
-use crate::kind::context::Environment;
-use crate::plan::SlurmOptions;
-use crate::value::digest::Digest;
+use crate::store::lock;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -29,90 +28,17 @@ use std::path::{Path, PathBuf};
 /// Ended runs whose files are kept.
 const KEPT: usize = 20;
 
-/// What was asked for: enough for another process to continue, and for a task to know that it is the same program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunInfo {
-    /// The program and its version.
-    pub program: String,
-    /// [`crate::Engine::plan_digest`] of the driver.
-    pub plan: Digest,
-    /// The profile.
-    pub profile: String,
-    /// `--set`.
-    pub sets: Vec<(String, String)>,
-    /// What stages may look at.
-    pub env: Environment,
-    /// What to run.
-    pub targets: Vec<String>,
-    /// Whether to stop at the first failure.
-    pub fail_fast: bool,
-    /// Options of the cluster.
-    pub options: SlurmOptions,
-}
-
-impl RunInfo {
-    /// Whether two runs are the same but for how they use the cluster.
-    fn same_as(&self, other: &Self) -> bool {
-        *self == Self { options: self.options.clone(), ..other.clone() }
-    }
-}
-
-/// A chunk as submitted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ChunkFile {
-    /// Seconds after which no further unit is started.
-    pub deadline: f64,
-    pub units: Vec<ChunkUnit>,
-}
-
-/// One unit of a chunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ChunkUnit {
-    pub id: String,
-    pub key: Key,
-    pub parts: KeyParts,
-    pub attempt: u32,
-    /// Whether to run it although it has a record (forced, or its objects are damaged).
-    pub again: bool,
-}
-
-/// One submission.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ArrayFile {
-    /// The job's name, by which Slurm is asked about it: written before submitting, so that no job is ever unknown.
-    pub name: String,
-    pub first: usize,
-    pub count: usize,
-}
-
-/// A message of a task to the driver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum TaskMessage {
-    /// A task begins, on this node.
-    Begin { node: String },
-    /// A unit starts.
-    Start(Key),
-    /// A unit's record is in the store.
-    Done(Key),
-    /// A unit failed.
-    Failed { key: Key, error: String },
-    /// A unit wrote other bytes than another task did.
-    Differs { key: Key, text: String },
-    /// The store failed.
-    Broken(String),
-    /// The task is not the same program on the same inputs.
-    Refused(String),
-    /// The task ended as it should; units not done are to be submitted again.
-    End,
-}
-
 /// A run's folder.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     /// The run's id.
     pub id: String,
     path: PathBuf,
+}
+
+/// The number in an id, by which runs are ordered.
+fn stamp(id: &str) -> u64 {
+    u64::from_str_radix(id.split('-').next().unwrap_or_default(), 16).unwrap_or(0)
 }
 
 fn runs(store: &Path) -> PathBuf {
@@ -127,14 +53,20 @@ impl RunFolder {
         for old in &over[..over.len().saturating_sub(KEPT)] {
             let _ = std::fs::remove_dir_all(&old.path);
         }
-        let stamp = crate::host::now();
-        let mut id = format!("{stamp:x}");
-        let mut more = 1;
-        while std::fs::create_dir_all(runs(store)).is_ok() && runs(store).join(&id).exists() {
-            more += 1;
-            id = format!("{stamp:x}-{more}");
-        }
-        let run = Self { path: runs(store).join(&id), id };
+        let failed = |e| Error::io("write", &runs(store), e);
+        std::fs::create_dir_all(runs(store)).map_err(failed)?;
+        // Ids grow even when the clock goes back, so that the last run is the last one started.
+        let last = Self::all(store).last().map_or(0, |run| stamp(&run.id));
+        let mut number = crate::host::now().max(last + 1);
+        let run = loop {
+            let id = format!("{number:x}");
+            let path = runs(store).join(&id);
+            match std::fs::create_dir(&path) {
+                Ok(()) => break Self { id, path },
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+                Err(e) => return Err(failed(e)),
+            }
+        };
         for folder in ["chunks", "arrays", "logs"] {
             let path = run.path.join(folder);
             std::fs::create_dir_all(&path).map_err(|e| Error::io("write", &path, e))?;
@@ -173,8 +105,21 @@ impl RunFolder {
             .filter(|e| e.path().join("run.json").is_file())
             .map(|e| Self { id: e.file_name().to_string_lossy().into_owned(), path: e.path() })
             .collect();
-        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all.sort_by(|a, b| (stamp(&a.id), &a.id).cmp(&(stamp(&b.id), &b.id)));
         all
+    }
+
+    /// Every unit of every chunk that was written, whether it was submitted or not.
+    pub(crate) fn units(&self) -> Result<Vec<ChunkUnit>> {
+        let folder = self.path.join("chunks");
+        let mut out = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(|e| Error::io("read", &folder, e))?.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".json") {
+                out.extend(self.read::<ChunkFile>(&format!("chunks/{name}"))?.units);
+            }
+        }
+        Ok(out)
     }
 
     /// Where the run's files are.
@@ -190,16 +135,16 @@ impl RunFolder {
     /// Becomes the run's driver; the error names the one there is.
     pub fn drive(&self) -> Result<File> {
         let path = self.path.join("driver");
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = open.map_err(|e| Error::io("write", &path, e))?;
+        let failed = |e| Error::io("write", &path, e);
+        let mut file = lock::open(&path).map_err(failed)?;
         // Somebody who only asks whether the run is driven holds the lock for a moment too.
-        let mut free = file.try_lock().is_ok();
+        let mut free = lock::try_exclusive(&file).map_err(failed)?;
         for _ in 0..20 {
             if free {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
-            free = file.try_lock().is_ok();
+            free = lock::try_exclusive(&file).map_err(failed)?;
         }
         if !free {
             let who = std::fs::read_to_string(&path).unwrap_or_default();
@@ -213,8 +158,7 @@ impl RunFolder {
 
     /// Whether some process drives the run now.
     pub fn driven(&self) -> bool {
-        let path = self.path.join("driver");
-        OpenOptions::new().read(true).write(true).open(path).is_ok_and(|f| f.try_lock().is_err())
+        lock::held(&self.path.join("driver"))
     }
 
     /// Notes that the run is over, with the driver's exit code.
@@ -229,10 +173,20 @@ impl RunFolder {
         self.read("ended").ok()
     }
 
-    /// Takes the note back: the run goes on.
+    /// Takes back that the run ended or was to stop: it goes on.
     pub fn reopen(&self) {
-        let _ = std::fs::remove_file(self.path.join("ended"));
-        let _ = std::fs::remove_file(self.path.join("cancel"));
+        for name in ["ended", "cancel", "stop"] {
+            let _ = std::fs::remove_file(self.path.join(name));
+        }
+    }
+
+    /// Tells tasks to start no further unit, also those that Slurm starts later. Stays until the run is reopened.
+    pub(super) fn request_stop(&self) -> Result<()> {
+        self.write("stop", &true)
+    }
+
+    pub(super) fn stop_requested(&self) -> bool {
+        self.path.join("stop").exists()
     }
 
     /// Asks the driver to end the run.

@@ -14,25 +14,33 @@
 //! | Slurm forgets a job, or says COMPLETED for one that never ran | after the grace period what has no record is submitted again |
 //! | a task ends without a word (read-only mount, missing program) | its node is avoided; when that happens everywhere the run stops and says so |
 //! | somebody cancels the jobs | the run stops and says so; the same command resumes |
+//! | the run stops (Ctrl-C, `cancel`, `fail_fast`, a full disk) | queued jobs are cancelled, tasks start no further unit; the same command resumes |
+//! | a command of Slurm hangs | it is killed after `timeout`; meanwhile the store is watched |
 //! | a worker is another program, or sees other inputs | the run stops and says which |
 //! | the driver dies | its jobs go on; the next driver takes them over |
 
 mod chunks;
 pub mod commands;
+mod compare;
+pub mod files;
 pub mod folder;
+mod lost;
+mod sent;
 mod submit;
 mod watch;
 pub mod worker;
 
 use super::event::Event;
-use super::executor::{Executor, Job, Outcome, Report, Reporter};
+use super::executor::{Executor, Job, Outcome, Report, Reporter, Stop};
 use super::{RunOptions, Summary};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::freshness::key::Key;
 use crate::plan::SlurmOptions;
-use commands::TaskState;
-use folder::{ChunkFile, ChunkUnit, RunFolder, TaskMessage};
+use crate::store::claim::Role;
+use files::{ChunkFile, TaskMessage};
+use folder::RunFolder;
+use sent::{Chunk, Queued, Sent};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,54 +48,6 @@ use std::time::{Duration, Instant};
 
 /// Units at hand at once: all of them, so that chunks can be formed.
 const QUEUE: usize = 1_000_000;
-
-/// A unit that waits to be submitted.
-struct Queued {
-    job: Job,
-    /// Not before this: failed units pause.
-    due: Instant,
-}
-
-/// A unit in a chunk that was submitted.
-struct Sent {
-    unit: ChunkUnit,
-    /// The scheduler's job, when the scheduler of this process waits for it.
-    job: Option<Job>,
-    done: bool,
-    /// A task reported that its record is in the store; this machine may see it later.
-    reported: bool,
-}
-
-impl Sent {
-    fn new(unit: ChunkUnit, job: Option<Job>) -> Self {
-        Self { unit, job, done: false, reported: false }
-    }
-}
-
-/// A submitted chunk whose units are not all accounted for.
-struct Chunk {
-    array: String,
-    task: usize,
-    units: Vec<Sent>,
-    offset: u64,
-    /// Where its last task ran.
-    node: Option<String>,
-    running: Option<Key>,
-    /// When this driver read the task's message that it ended as it should.
-    ended: Option<Instant>,
-    /// Slurm says that the task is over, or does not know it, since then.
-    over: Option<(Instant, TaskState)>,
-    /// An earlier driver submitted it, and this one has not seen it in the queue: it may have been cancelled with that driver.
-    inherited: bool,
-}
-
-impl Chunk {
-    /// Task number `task` of the array named `array`. `inherited` says that an earlier driver submitted it.
-    fn new(array: &str, task: usize, units: Vec<Sent>, inherited: bool) -> Self {
-        let array = array.to_string();
-        Self { array, task, units, offset: 0, node: None, running: None, ended: None, over: None, inherited }
-    }
-}
 
 /// Runs units on a cluster.
 pub struct Slurm<'a> {
@@ -97,7 +57,7 @@ pub struct Slurm<'a> {
     worker: Vec<String>,
     options: SlurmOptions,
     cancel: Arc<AtomicBool>,
-    stopped: bool,
+    stopping: Option<Stop>,
     waiting: Vec<Queued>,
     chunks: BTreeMap<usize, Chunk>,
     /// Which unsettled chunk a unit is in.
@@ -119,6 +79,8 @@ pub struct Slurm<'a> {
     look_every: Duration,
     next_queue: Instant,
     queue_every: Duration,
+    /// A question to the queue that has not been answered yet.
+    question: Option<watch::Question>,
 }
 
 impl<'a> Slurm<'a> {
@@ -132,7 +94,8 @@ impl<'a> Slurm<'a> {
             worker,
             options,
             cancel,
-            stopped: false,
+            stopping: None,
+            question: None,
             waiting: Vec::new(),
             chunks: BTreeMap::new(),
             places: HashMap::new(),
@@ -196,10 +159,7 @@ impl<'a> Slurm<'a> {
 
     /// Hands every unit back to the scheduler, which will not start them again.
     fn hand_back(&mut self, reporter: &Reporter) {
-        let back = |job: &Job| {
-            let error = "the run was stopped".to_string();
-            reporter.report(Report::Done { unit: job.unit, outcome: Outcome::Failed { error } });
-        };
+        let back = |job: &Job| reporter.report(Report::Done { unit: job.unit, outcome: Outcome::Stopped });
         self.waiting.drain(..).for_each(|w| back(&w.job));
         for chunk in std::mem::take(&mut self.chunks).values() {
             chunk.units.iter().filter(|u| !u.done).filter_map(|u| u.job.as_ref()).for_each(back);
@@ -221,9 +181,13 @@ impl Executor for Slurm<'_> {
         self.options.retries
     }
 
+    fn role(&self) -> Role {
+        Role::Driver(self.run.id.clone())
+    }
+
     fn submit(&mut self, job: Job, _: &Reporter) -> Result<()> {
         if let Some(chunk) = self.places.get(&job.key).and_then(|id| self.chunks.get_mut(id))
-            && let Some(sent) = chunk.units.iter_mut().find(|u| u.unit.key == job.key && !u.done)
+            && let Some(sent) = chunk.units.iter_mut().find(|u| u.unit.key == job.key && !u.done && u.job.is_none())
         {
             // It was submitted by an earlier driver of this run.
             sent.job = Some(job);
@@ -239,11 +203,14 @@ impl Executor for Slurm<'_> {
         if self.run.cancel_requested() {
             self.cancel.store(true, Ordering::Relaxed);
         }
-        if self.stopped {
-            self.hand_back(reporter);
-            return Ok(());
+        match self.stopping {
+            Some(Stop::Now) => {
+                self.hand_back(reporter);
+                return Ok(());
+            }
+            Some(Stop::Gently) => {}
+            None => self.form(reporter)?,
         }
-        self.form(reporter)?;
         self.watch(reporter)
     }
 
@@ -251,11 +218,22 @@ impl Executor for Slurm<'_> {
         watch::LOOK.0
     }
 
-    fn cancel(&mut self) {
-        self.stopped = true;
+    fn stop(&mut self, how: Stop, reporter: &Reporter) {
+        self.stopping = Some(how);
+        // Tasks look for this before each unit, so that those that cannot be cancelled end soon, too.
+        if let Err(error) = self.run.request_stop() {
+            self.note(reporter, format!("tasks could not be told to stop: {error}"));
+        }
         let names: BTreeSet<String> = self.chunks.values().map(|c| c.array.clone()).collect();
-        // Jobs that cannot be cancelled end on their own; their results will be found.
-        let _ = commands::scancel(&names.into_iter().collect::<Vec<_>>());
+        let names: Vec<String> = names.into_iter().collect();
+        let limit = self.options.timeout();
+        if !commands::scancel(&names, how == Stop::Gently, limit).unwrap_or(false) {
+            self.note(reporter, "scancel did not end all jobs; their tasks end before their next unit".into());
+        }
+        for queued in self.waiting.drain(..) {
+            reporter.report(Report::Done { unit: queued.job.unit, outcome: Outcome::Stopped });
+        }
+        self.wake();
     }
 }
 
@@ -276,8 +254,9 @@ pub fn drive(
         events(Event::Note(format!("taking over run {}: {count} of its chunks may still be at work", run.id)));
     }
     let summary = engine.run_on(&mut slurm, options, events);
-    if summary.is_err() {
-        slurm.cancel();
+    if summary.is_err() && slurm.stopping.is_none() && !slurm.chunks.is_empty() {
+        // It could not even begin, and tasks of an earlier driver may still be at work: the run stays open for the next.
+        return summary;
     }
     run.end(match &summary {
         Ok(summary) if summary.is_complete() => 0,
@@ -286,6 +265,14 @@ pub fn drive(
         Err(_) => 2,
     });
     summary
+}
+
+/// Ends a run that no driver can end any more: its jobs, and the tasks that start although their job was cancelled.
+/// Whether Slurm took every request.
+pub fn cancel(run: &RunFolder) -> Result<bool> {
+    run.request_stop()?;
+    let limit = run.info().map_or_else(|_| SlurmOptions::default().timeout(), |info| info.options.timeout());
+    commands::scancel(&commands::job_names(run), false, limit)
 }
 
 /// The run could not go on, and why; nothing is lost.

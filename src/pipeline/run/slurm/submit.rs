@@ -2,7 +2,7 @@
 
 use super::chunks::chunks;
 use super::commands::{self, Submitted, arguments, sbatch};
-use super::folder::{ArrayFile, ChunkFile, ChunkUnit};
+use super::files::{ArrayFile, ChunkFile, ChunkUnit};
 use super::{Chunk, Queued, Sent, Slurm};
 use crate::error::{Error, Result};
 use crate::run::executor::{Job, Reporter};
@@ -79,7 +79,7 @@ impl Slurm<'_> {
         let args = arguments(&self.run, &array, &self.options, &plan.stages[stage].resources, boost, &avoid);
         self.next_array += 1;
         self.next_chunk += count;
-        let submitted = match sbatch(args, &self.run.path().join(&script), count) {
+        let submitted = match sbatch(args, &self.run.path().join(&script), count, self.options.timeout()) {
             Err(_) if !avoid.is_empty() => {
                 // Perhaps no node is left.
                 self.avoid.clear();
@@ -89,6 +89,10 @@ impl Slurm<'_> {
         };
         match submitted {
             Submitted::Yes => self.refusals = 0,
+            Submitted::Unknown => {
+                let text = "sbatch does not answer; waiting until squeue knows whether the job is there";
+                self.note(reporter, text.into());
+            }
             Submitted::TooLarge => {
                 self.options.max_array = count / 2;
                 let text = format!("this site takes no job array of {count} tasks; submitting smaller ones");

@@ -4,23 +4,26 @@
 //! and less while nothing changes. Times are measured on this machine's steady clock only: nodes may disagree about the
 //! hour.
 
-use super::commands::{TaskState, squeue};
-use super::folder::{TaskMessage, tail};
+use super::commands::{TaskState, Tasks, squeue};
+use super::files::TaskMessage;
 use super::{Chunk, Queued, Slurm, stop};
 use crate::error::Result;
 use crate::freshness::key::Key;
 use crate::run::executor::{Job, Outcome, Report, Reporter};
 use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Time between looks at the store: at first, and at most.
 pub(super) const LOOK: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// Time between looks at the queue: at first, and at most.
 pub(super) const QUEUE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(20));
-/// A unit that was lost that often (with its chunk, not by its own fault) is given up.
-const LOSSES: u32 = 5;
-/// On so many nodes in a row may tasks end without a word before the run stops.
-const SILENT: u32 = 3;
+
+/// A question to the queue: about jobs of which names, and where the answer comes.
+pub(super) struct Question {
+    names: BTreeSet<String>,
+    answer: Receiver<Result<Option<Tasks>>>,
+}
 
 impl Slurm<'_> {
     /// Makes the next looks come soon, because something changed.
@@ -44,10 +47,15 @@ impl Slurm<'_> {
             }
             self.next_look = Instant::now() + self.look_every;
         }
-        if now >= self.next_queue {
-            self.ask_queue(reporter)?;
-            self.queue_every = self.queue_every.mul_f64(1.3).min(QUEUE.1);
-            self.next_queue = Instant::now() + self.queue_every;
+        if self.question.is_none() && now >= self.next_queue {
+            self.ask_queue();
+        }
+        self.hear_queue(reporter)?;
+        let grace = self.options.grace();
+        let waited = |chunk: &Chunk| chunk.over.as_ref().is_some_and(|(since, _)| since.elapsed() >= grace);
+        if self.chunks.values().any(waited) {
+            // Its last messages may have come after the last look.
+            self.look(reporter)?;
         }
         self.settle(reporter);
         Ok(())
@@ -117,16 +125,34 @@ impl Slurm<'_> {
         Ok(news)
     }
 
-    /// Asks the queue which tasks are over, or unknown to it.
-    fn ask_queue(&mut self, reporter: &Reporter) -> Result<()> {
+    /// Asks the queue which tasks are over, or unknown to it, in a thread of its own: `squeue` may take its time, and the
+    /// store is watched meanwhile.
+    fn ask_queue(&mut self) {
         let names: BTreeSet<String> = self.chunks.values().map(|c| c.array.clone()).collect();
-        let names: Vec<String> = names.into_iter().collect();
-        let Some(tasks) = squeue(&names)? else {
+        let (sender, answer) = channel();
+        let (asked, limit): (Vec<String>, Duration) = (names.iter().cloned().collect(), self.options.timeout());
+        let ask = move || {
+            let _ = sender.send(squeue(&asked, limit));
+        };
+        if std::thread::Builder::new().name("squeue".to_string()).spawn(ask).is_ok() {
+            self.question = Some(Question { names, answer });
+        }
+        self.queue_every = self.queue_every.mul_f64(1.3).min(QUEUE.1);
+        self.next_queue = Instant::now() + self.queue_every;
+    }
+
+    /// Reads the queue's answer, when it is there.
+    fn hear_queue(&mut self, reporter: &Reporter) -> Result<()> {
+        let Some(question) = &self.question else { return Ok(()) };
+        let Ok(answer) = question.answer.try_recv() else { return Ok(()) };
+        let names = self.question.take().map(|question| question.names).unwrap_or_default();
+        let Some(tasks) = answer? else {
             self.note(reporter, "squeue does not answer; watching the store until it does".into());
             return Ok(());
         };
         let now = Instant::now();
-        for chunk in self.chunks.values_mut() {
+        // The answer says nothing about jobs that were submitted after the question.
+        for chunk in self.chunks.values_mut().filter(|c| names.contains(&c.array)) {
             let gone = TaskState { state: "unknown to Slurm".into(), node: String::new(), job: chunk.array.clone() };
             let state = tasks.get(&(chunk.array.clone(), chunk.task)).cloned().unwrap_or(gone);
             chunk.over = match (&chunk.over, state.state == "unknown to Slurm" || !state.active()) {
@@ -143,12 +169,14 @@ impl Slurm<'_> {
 
     /// Decides what becomes of the units that chunks which are over have left.
     fn settle(&mut self, reporter: &Reporter) {
-        let grace = self.options.grace();
+        let (grace, stopping) = (self.options.grace(), self.stopping.is_some());
         let over = |c: &Chunk| {
             let waited = |since: &Instant| since.elapsed() >= grace;
             let reported = c.units.iter().any(|u| u.reported && !u.done && u.job.is_some());
             c.ended.as_ref().is_some_and(|since| !reported || waited(since))
                 || c.over.as_ref().is_some_and(|(since, _)| waited(since))
+                // After a stop nothing is expected of a task that never began.
+                || (stopping && c.over.is_some() && c.node.is_none())
                 || c.units.iter().all(|u| u.done)
         };
         let settled: Vec<usize> = self.chunks.iter().filter(|(_, c)| over(c)).map(|(id, _)| *id).collect();
@@ -163,6 +191,7 @@ impl Slurm<'_> {
             }
             let now = Instant::now();
             match &chunk.over {
+                _ if stopping => left.iter().for_each(|job| report(reporter, job, Outcome::Stopped)),
                 // The task's time was up, or it says it is done and the record is nowhere: again, and nobody is blamed.
                 _ if chunk.ended.is_some() => self.waiting.extend(left.into_iter().map(|job| Queued { job, due: now })),
                 Some((_, state)) => {
@@ -174,86 +203,9 @@ impl Slurm<'_> {
             self.wake();
         }
     }
-
-    /// A task ended without ending its chunk.
-    fn lost(
-        &mut self,
-        id: usize,
-        state: &TaskState,
-        (node, running): (Option<String>, Option<Key>),
-        inherited: bool,
-        left: Vec<Job>,
-        reporter: &Reporter,
-    ) {
-        let job = &state.job;
-        let on = if state.node.is_empty() { String::new() } else { format!(" on {}", state.node) };
-        if state.state == "CANCELLED" && inherited {
-            let due = Instant::now();
-            self.waiting.extend(left.into_iter().map(|job| Queued { job, due }));
-            return;
-        }
-        if state.state == "CANCELLED" {
-            let text = format!(
-                "job {job} was cancelled from outside this program: nothing that had finished is lost; the same command, or attaching to run {}, resumes",
-                self.run.id
-            );
-            left.iter().for_each(|j| report(reporter, j, stop(text.clone())));
-            return;
-        }
-        let log = tail(&self.run.path().join(format!("logs/{job}.log")));
-        let log = if log.is_empty() { String::new() } else { format!("; its log ends: {log}") };
-        let code: Option<i32> = self.run.read(&format!("chunks/{id}.exit")).ok();
-        let word = match code {
-            Some(137) => format!("{}, killed", state.state),
-            Some(code) => format!("{}, exit code {code}", state.state),
-            None => state.state.clone(),
-        };
-        if node.is_none() && matches!(state.state.as_str(), "FAILED" | "COMPLETED" | "BOOT_FAIL") {
-            // A bad node fails fast and would draw all tasks to itself: it counts once.
-            let news = state.node.is_empty() || self.avoid.insert(state.node.clone());
-            self.silent += u32::from(news);
-            if self.silent >= SILENT {
-                let text = format!(
-                    "tasks end without having worked (the last: {job}{on}, {word}{log}); can the nodes read the program and write the store? nothing that had finished is lost, run again to resume"
-                );
-                left.iter().for_each(|j| report(reporter, j, stop(text.clone())));
-                return;
-            }
-            if news && !state.node.is_empty() {
-                self.note(reporter, format!("a task ended without a word on {}: avoiding that node{log}", state.node));
-            }
-        }
-        for unit in left {
-            let blamed = running == Some(unit.key);
-            let passing = matches!(state.state.as_str(), "NODE_FAIL" | "PREEMPTED" | "BOOT_FAIL" | "unknown to Slurm");
-            if blamed && !passing {
-                let boost = self.boosts.entry(unit.key).or_default();
-                match state.state.as_str() {
-                    "TIMEOUT" | "DEADLINE" => boost.1 += 1,
-                    "OUT_OF_MEMORY" => boost.0 += 1,
-                    _ if code == Some(137) => boost.0 += 1,
-                    _ => {}
-                }
-                let error = format!("job {job}{on} ended ({word}) while this unit ran{log}");
-                report(reporter, &unit, Outcome::Failed { error });
-                continue;
-            }
-            let losses = self.losses.entry(unit.key).or_default();
-            *losses += 1;
-            if *losses > LOSSES {
-                let error = format!(
-                    "it was submitted {LOSSES} times and its jobs ended each time (the last: {job}{on}, {word}{log})"
-                );
-                report(reporter, &unit, Outcome::Failed { error });
-            } else {
-                self.waiting.push(Queued { job: unit, due: Instant::now() });
-            }
-        }
-        self.note(reporter, format!("job {job}{on} ended early ({word}): submitting what it left again"));
-    }
 }
 
-fn report(reporter: &Reporter, job: &Job, outcome: Outcome) {
+pub(super) fn report(reporter: &Reporter, job: &Job, outcome: Outcome) {
     reporter.report(Report::Done { unit: job.unit, outcome });
 }
 

@@ -7,16 +7,20 @@
 //!
 //! No clock of another machine is ever compared with this one's.
 
-use super::folder::{ChunkFile, ChunkUnit, RunFolder, TaskMessage};
+use super::compare::{differs, other_inputs};
+use super::files::{ChunkFile, ChunkUnit, TaskMessage};
+use super::folder::RunFolder;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::freshness::key::Key;
 use crate::host;
 use crate::run::Message;
 use crate::run::commit::{self, Committed, Finished, Shared};
 use crate::run::executor::{Job, Outcome};
+use crate::store::Session;
+use crate::store::claim::{Role, Verdict};
 use crate::store::index::Entry;
-use crate::store::record::{Provenance, Record};
-use crate::store::{Session, owner};
+use crate::store::record::Record;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::Write;
@@ -76,12 +80,14 @@ pub fn exec_chunk(
         return refuse(&mut messages, why.into());
     }
     let file: ChunkFile = patiently(grace, || run.read(&format!("chunks/{chunk}.json")))?;
+    // Behind the gate from here on, so that gc cannot remove what is read now and used later.
+    let session = engine.session(Role::Task(run.id.clone()));
     if let Some(why) = other_inputs(engine, &file) {
         return refuse(&mut messages, why);
     }
     let threads =
         ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"].iter().find_map(|v| std::env::var(v).ok()?.parse().ok());
-    let ended = engine.store().begin_task().and_then(|session| {
+    let ended = session.and_then(|session| {
         let messages = messages.try_clone().map_err(|e| Error::io("write", run.path(), e))?;
         let threads = threads.unwrap_or_else(host::cores);
         let mut worker = Worker { engine, run, session, messages, threads, grace, cancel, units: HashMap::new() };
@@ -115,28 +121,6 @@ fn patiently<T>(grace: Duration, mut attempt: impl FnMut() -> Result<T>) -> Resu
     }
 }
 
-/// The first unit that is not here what it is for the driver, and in what.
-fn other_inputs(engine: &Engine, file: &ChunkFile) -> Option<String> {
-    let judge = engine.judge();
-    for unit in &file.units {
-        let Some(index) = engine.unit_named(&unit.id) else {
-            return Some(format!("there is no unit `{}` here", unit.id));
-        };
-        let mut here = judge.parts(index, |_| None);
-        here.inputs = unit.parts.inputs.clone();
-        if here.key() != unit.key {
-            let differ =
-                |what: &str| format!("`{}` would be another unit here: {what} differ from the driver's", unit.id);
-            return Some(differ(match () {
-                () if here.code != unit.parts.code || here.schema != unit.parts.schema => "the sources of its kind",
-                () if here.externals != unit.parts.externals => "the data or devices that it uses outside the store",
-                () => "its parameters",
-            }));
-        }
-    }
-    None
-}
-
 impl Worker<'_> {
     fn work(&mut self, chunk: usize, file: ChunkFile) -> Result<()> {
         let start = Instant::now();
@@ -161,7 +145,8 @@ impl Worker<'_> {
             scope.spawn(move || commit::run(engine.store(), &shared, work, &outbox));
             let mut busy = 0;
             while let Some(unit) = queue.pop_front() {
-                if self.cancel.load(Ordering::Relaxed) || start.elapsed().as_secs_f64() > file.deadline {
+                let late = start.elapsed().as_secs_f64() > file.deadline;
+                if late || self.cancel.load(Ordering::Relaxed) || self.run.stop_requested() {
                     break;
                 }
                 match self.turn(&unit)? {
@@ -178,7 +163,7 @@ impl Worker<'_> {
                         let error = format!(
                             "its job ended {FATAL} times while it ran (killed, out of memory, or the node was lost)"
                         );
-                        send(&mut self.messages, &TaskMessage::Failed { key: unit.key, error })?;
+                        self.failed(unit.key, error)?;
                     }
                     Turn::Run => {
                         busy = 0;
@@ -195,20 +180,19 @@ impl Worker<'_> {
 
     /// Decides under the journal's lock whether this task runs the unit, so that of two tasks one does.
     fn turn(&self, unit: &ChunkUnit) -> Result<Turn> {
-        let locks = self.engine.store().locks();
-        self.engine.store().journal.update(|index| {
-            if index.records.contains_key(&unit.key) && !unit.again {
-                return (Vec::new(), Turn::Recorded);
-            }
-            match index.claims.get(&unit.key) {
-                Some(id)
-                    if owner::is_task(id) && *id != self.session.owner.id && owner::alive(&locks, id).is_some() =>
-                {
-                    (Vec::new(), Turn::Busy)
-                }
-                _ => (vec![Entry::Claim { key: unit.key, owner: self.session.owner.id.clone() }], Turn::Run),
-            }
+        let (locks, owner) = (self.engine.store().locks(), &self.session.owner);
+        self.engine.store().journal.update(|index| match owner.decide(index, &unit.key, unit.again, &locks) {
+            Verdict::Recorded => (Vec::new(), Turn::Recorded),
+            Verdict::Theirs(_) | Verdict::Served => (Vec::new(), Turn::Busy),
+            Verdict::Ours => (vec![owner.claim(unit.key)], Turn::Run),
         })
+    }
+
+    /// A unit failed: its claim goes back first, so that whoever tries it again need not wait for the end of this task.
+    fn failed(&mut self, key: Key, error: String) -> Result<()> {
+        let release = Entry::Release { key, owner: self.session.owner.id.clone() };
+        self.engine.store().journal.update(|_| (vec![release], ()))?;
+        send(&mut self.messages, &TaskMessage::Failed { key, error })
     }
 
     fn run(&mut self, unit: ChunkUnit, finished: &std::sync::mpsc::Sender<Finished>) -> Result<()> {
@@ -246,9 +230,9 @@ impl Worker<'_> {
             }
             // A task that is asked to end blames no unit.
             Outcome::Failed { .. } if self.cancel.load(Ordering::Relaxed) => Ok(()),
-            Outcome::Failed { error } => send(&mut self.messages, &TaskMessage::Failed { key: unit.key, error }),
+            Outcome::Failed { error } => self.failed(unit.key, error),
             Outcome::Broken { error } => Err(error),
-            Outcome::Stored => Ok(()),
+            Outcome::Stored | Outcome::Stopped => Ok(()),
         }
     }
 
@@ -275,28 +259,4 @@ impl Worker<'_> {
         }
         send(&mut self.messages, &TaskMessage::Done(unit.key))
     }
-}
-
-/// The recorded settings of a result, as text.
-fn settings(p: &Provenance) -> String {
-    p.settings.iter().map(|(name, value)| format!(", {name} {value}")).collect()
-}
-
-/// A sentence about two tasks that wrote different bytes, with the provenance of both.
-fn differs(engine: &Engine, unit: &ChunkUnit, artefact: &str, first: &Record, second: &Record) -> String {
-    let about = |record: &Record| {
-        let p = &record.provenance;
-        let host = engine.store().journal.with(|i| i.hosts.get(&p.host).cloned());
-        let host =
-            host.map_or("an unknown machine".to_string(), |h| format!("{} {} ({} cores)", h.program, h.cpu, h.cores));
-        let digest = record.artefacts.get(artefact).map_or("absent".to_string(), |a| a.digest.short());
-        format!("{digest} by {host}, {} threads{}, ended {}", p.threads, settings(p), p.ended)
-    };
-    let verb = if unit.again { "replaced by" } else { "kept; not kept:" };
-    format!(
-        "`{}` is not deterministic: two tasks wrote different bytes in `{artefact}`: {} ({verb}) {}",
-        unit.id,
-        about(first),
-        about(second)
-    )
 }

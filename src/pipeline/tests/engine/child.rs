@@ -21,13 +21,24 @@ fn child() {
     let (Ok(folder), Ok(log)) = (std::env::var("CHILD_FOLDER"), std::env::var("CHILD_LOG")) else { return };
     let jobs = std::env::var("CHILD_JOBS").unwrap().parse().unwrap();
     let plan = Config::load(Path::new(&folder).join("pipeline.yaml")).unwrap().plan("default", &[], &kinds()).unwrap();
-    let ids: Vec<String> = plan.units.iter().map(|u| u.id.clone()).collect();
+    let asks = std::env::var_os("CHILD_STATUS").is_some();
+    let ids: Vec<String> = plan.units.iter().filter(|_| !asks).map(|u| u.id.clone()).collect();
     let mut env = Environment::default();
     env.set("ran", log.clone());
     let engine = Engine::open(plan, EngineOptions { env, ..Default::default() });
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&log).unwrap();
     let summary = engine.and_then(|engine| {
-        engine.run(&RunOptions { jobs, ..Default::default() }, &mut |event| match event {
+        if std::env::var_os("CHILD_STATUS").is_some() {
+            let status = engine.status()?;
+            println!("STALE {} PEAK {}", status[0].stale, pipeline::host::peak_memory());
+            return Ok(Summary::default());
+        }
+        if std::env::var_os("CHILD_GC").is_some() {
+            let options = CollectOptions { older_than: std::time::Duration::ZERO, ..Default::default() };
+            return engine.gc(&options).map(|_| Summary::default());
+        }
+        let targets = std::env::var("CHILD_TARGET").into_iter().collect();
+        engine.run(&RunOptions { jobs, targets, ..Default::default() }, &mut |event| match event {
             Event::Finished { unit, .. } => file.write_all(format!("finished {}\n", ids[unit]).as_bytes()).unwrap(),
             Event::Waiting { holder, .. } => println!("WAITING for {holder}"),
             _ => {}

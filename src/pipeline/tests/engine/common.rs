@@ -18,7 +18,7 @@ pub struct ToyParams {
     pub rank: u32,
     #[serde(default)]
     pub sleep_ms: u64,
-    /// What to do instead of working: `fail`, `panic`, or `fail-N`: fail the first N times.
+    /// What to do instead of working: `fail`, `panic`, `full` (as on a full disk), or `fail-N`: fail the first N times.
     #[serde(default)]
     pub mood: String,
     /// Leaves only the size of the inputs in the output.
@@ -30,6 +30,7 @@ impl Stage for Toy {
     const NAME: &'static str = "toy";
     const ABOUT: &'static str = "writes what it was given";
     const SCHEMA: u32 = 1;
+    const SEEDLESS: &'static [&'static str] = &["sleep_ms", "mood"];
     type Params = ToyParams;
 
     fn check(&self, p: &ToyParams) -> Result<(), ParamError> {
@@ -45,7 +46,14 @@ impl Stage for Toy {
     }
 
     fn run(&self, p: &ToyParams, ctx: &Context) -> StageResult {
-        std::thread::sleep(std::time::Duration::from_millis(p.sleep_ms));
+        // In pieces, so that a unit that is asked to end does.
+        let start = std::time::Instant::now();
+        while start.elapsed().as_millis() < u128::from(p.sleep_ms) {
+            if ctx.cancelled() {
+                return Err("asked to end".into());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(p.sleep_ms.min(5)));
+        }
         if let Some(log) = ctx.env().get("ran") {
             let mut file = std::fs::OpenOptions::new().create(true).append(true).open(log)?;
             file.write_all(format!("{}\n", ctx.id()).as_bytes())?;
@@ -57,6 +65,7 @@ impl Stage for Toy {
             }
         }
         match p.mood.as_str() {
+            "full" => return Err(Box::new(std::io::Error::from(std::io::ErrorKind::StorageFull))),
             "fail" => return Err("told to fail".into()),
             "panic" => panic!("told to panic"),
             _ => {}

@@ -1,5 +1,7 @@
 //! The program under test: a toy kind, a driver, a worker, and a project to run them in.
 
+#![allow(dead_code)] // two test programs use it, each its part
+
 use crate::cluster::Cluster;
 use pipeline::run::slurm;
 use pipeline::*;
@@ -20,11 +22,13 @@ struct Params {
     sleep_ms: u64,
     fail: bool,
     fail_first: usize,
+    /// Writes other bytes each time.
+    random: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { x: 0.0, text: String::new(), sleep_ms: 0, fail: false, fail_first: 0 }
+        Self { x: 0.0, text: String::new(), sleep_ms: 0, fail: false, fail_first: 0, random: false }
     }
 }
 
@@ -52,6 +56,9 @@ impl Stage for Toy {
             for input in ctx.inputs(&stage)? {
                 text += &std::fs::read_to_string(input.path("out.txt")?)?;
             }
+        }
+        if p.random {
+            text += &format!("{:?}", std::time::SystemTime::now());
         }
         std::fs::write(ctx.output("out.txt")?, text)?;
         note("end")
@@ -105,10 +112,11 @@ pub fn driver(folder: &str) -> ExitCode {
             sets: Vec::new(),
             env: Environment::default(),
             targets: Vec::new(),
-            fail_fast: false,
+            fail_fast: std::env::var_os("TOY_FAIL_FAST").is_some(),
             options: engine.plan().slurm.clone(),
         };
-        let options = RunOptions::default();
+        let fail_fast = std::env::var_os("TOY_FAIL_FAST").is_some();
+        let options = RunOptions { fail_fast, ..Default::default() };
         // Nothing stale, nothing to submit: no run is begun.
         if engine.dry_run(&options)?.is_empty() {
             return engine.run(&options, &mut |_| {});
@@ -117,16 +125,18 @@ pub fn driver(folder: &str) -> ExitCode {
         let program = std::env::current_exe().map_err(|e| Error::Executor(e.to_string()))?;
         let worker = [&program.display().to_string(), "-C", &folder.display().to_string(), "exec-chunk"];
         let worker = worker.map(str::to_string).to_vec();
-        slurm::drive(&engine, &run, worker, &options, &mut |event| {
-            if let Event::Note(text) = event {
-                println!("note: {text}");
-            }
+        slurm::drive(&engine, &run, worker, &options, &mut |event| match event {
+            Event::Note(text) => println!("note: {text}"),
+            Event::Waiting { unit, holder } => println!("waiting: {} for {holder}", engine.plan().units[unit].id),
+            Event::Nondeterministic { unit, .. } => println!("differs: {}", engine.plan().units[unit].id),
+            _ => {}
         })
     };
     match work() {
         Ok(s) => {
             s.failed.iter().for_each(|f| println!("failed {} after {}: {}", f.id, f.attempts, f.error));
             println!("RAN {} FRESH {} FAILED {} BLOCKED {}", s.ran.len(), s.fresh, s.failed.len(), s.blocked.len());
+            println!("SPARED {} NOT-STARTED {} INTERRUPTED {}", s.spared, s.not_started, s.interrupted);
         }
         Err(error) => println!("ERROR {error}"),
     }

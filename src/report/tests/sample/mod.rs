@@ -194,7 +194,10 @@ pub fn all() -> Vec<Figure> {
             &rank,
             &rank.iter().map(|r| if *r < 5.0 { 50.0 / r } else { 1e-3 }).collect::<Vec<_>>(),
             &rank.iter().map(|r| 2e-3 * r).collect::<Vec<_>>(),
-            &rank.iter().map(|r| 5.0 * r.sqrt()).collect::<Vec<_>>(),
+            &[
+                ("theorem 4’s term as printed", &rank, &rank.iter().map(|r| 5.0 * r.sqrt()).collect::<Vec<_>>()),
+                ("theorem 4’s term as proved", &rank[..2], &[9.0, 12.0]),
+            ],
             Source::Generated,
         ),
         embedding(

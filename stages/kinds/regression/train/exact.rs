@@ -55,10 +55,10 @@ pub fn fit<'a>(judge: &Judge<'a>, ctx: &Context, lines: &mut Vec<Line<'a>>) -> R
             Some(moments) => on_moments(p, recipe, moments, rank, ctx)?,
             None if p.single => {
                 let (model, loss, iterations, note) =
-                    parts(on_samples::<f32>(p, recipe, p.l, rank, p.iterations, ctx)?);
+                    parts(ctx, rank, on_samples::<f32>(p, recipe, p.l, rank, p.iterations, ctx)?);
                 (wide(&model)?, loss, iterations, note)
             }
-            None => parts(on_samples::<f64>(p, recipe, p.l, rank, p.iterations, ctx)?),
+            None => parts(ctx, rank, on_samples::<f64>(p, recipe, p.l, rank, p.iterations, ctx)?),
         };
         anyhow::ensure!(!ctx.cancelled(), "cancelled");
         lines.push(judge.line(rank, "exact", &model, loss, iterations, note.into())?);
@@ -71,7 +71,7 @@ pub fn fit<'a>(judge: &Judge<'a>, ctx: &Context, lines: &mut Vec<Line<'a>>) -> R
 
 /// The same map with operators of zero up to a higher rank.
 fn padded(model: &Stack<f64>, rank: usize) -> Result<Stack<f64>> {
-    let ops = model.layers[0].ops();
+    let ops = model.layers()[0].ops();
     let (r, q, p) = ops.dim();
     let mut more = Array3::zeros((rank, q, p));
     more.slice_mut(s![..r, .., ..]).assign(&ops);
@@ -81,7 +81,11 @@ fn padded(model: &Stack<f64>, rank: usize) -> Result<Stack<f64>> {
 /// The map, its loss, the number of iterations, and a note on how it was found.
 type Found<T> = (Stack<T>, f64, usize, &'static str);
 
-fn parts<T>((fit, note): (Fit<T>, &'static str)) -> Found<T> {
+/// The parts of a fit. The unit's log says so where the fit has not converged.
+fn parts<T>(ctx: &Context, rank: usize, (fit, note): (Fit<T>, &'static str)) -> Found<T> {
+    if let Some(ended) = fit.history.convergence.filter(|ended| !ended.converged()) {
+        ctx.log(&format!("rank {rank}: {ended}"));
+    }
     let loss = &fit.history.loss;
     (fit.model, loss.last().copied().unwrap_or(f64::NAN), loss.len(), note)
 }
@@ -132,7 +136,8 @@ fn on_moments(
         let (fit, _) = on_samples::<f32>(p, recipe, p.coarse.min(p.l), rank, COARSE_ITERATIONS, ctx)?;
         (start, how) = (Start::Given(wide(&fit.model)?), "L-BFGS on some of the samples, then on the moments");
     }
-    Ok(parts((lbfgs(p, RESOLVED * scale, p.iterations)?.fit_moments_around(moments, Some(ls), start)?, how)))
+    let fit = lbfgs(p, RESOLVED * scale, p.iterations)?.fit_moments_around(moments, Some(ls), start)?;
+    Ok(parts(ctx, rank, (fit, how)))
 }
 
 /// Iterations of L-BFGS on the samples that only start a fit to the moments.

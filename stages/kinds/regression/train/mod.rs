@@ -5,16 +5,14 @@
 
 mod exact;
 
-use crate::shared::checks::at_least_one;
-use crate::shared::defaults::{number, ratio};
 use crate::shared::device;
 use crate::shared::files::{input_with, read_json};
-use crate::shared::rows::{row, write_rows};
-use crate::shared::solver::SolverChoice;
+use crate::shared::params::{SolverChoice, at_least_one, number, ratio};
+use crate::shared::rows::{Task, row, write_rows};
 use anyhow::{Context as _, Result};
 use kraus::backend::{Job, Trial};
 use kraus::simulate::{Recipe, Samples, Split};
-use kraus::{AdamParams, Fit, Flow, KrausMap, Problem, Stack, Start, Stopping};
+use kraus::{AdamParams, Fit, Flow, Problem, Stack, Start, Stopping};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,12 +88,8 @@ pub struct Params {
 struct Line<'a> {
     model: &'static str,
     solver: &'a str,
-    map: &'a str,
-    true_rank: usize,
-    noise: f64,
-    dataset: u64,
-    l: usize,
-    rank: usize,
+    #[serde(flatten)]
+    task: Task<'a>,
     train_mse: f64,
     validation_mse: f64,
     /// Largest squared error of a held-out entry.
@@ -111,7 +105,8 @@ struct Line<'a> {
 impl Stage for Train {
     const NAME: &'static str = "train";
     const ABOUT: &'static str = "one partial trace regression fit on a simulated task, by Adam or to the optimum";
-    const SCHEMA: u32 = 1;
+    /// How long to train changes no start.
+    const SEEDLESS: &'static [&'static str] = &["epochs", "iterations", "tolerance"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
@@ -180,12 +175,7 @@ impl<'a> Judge<'a> {
         Ok(Line {
             model: "ptr",
             solver,
-            map: &p.map,
-            true_rank: p.true_rank,
-            noise: p.noise,
-            dataset: p.dataset,
-            l: p.l,
-            rank,
+            task: Task { map: &p.map, true_rank: p.true_rank, noise: p.noise, dataset: p.dataset, l: p.l, rank },
             train_mse,
             validation_mse: squares.sum() / squares.len() as f64,
             largest: squares.iter().copied().fold(0.0, f64::max),
@@ -249,6 +239,5 @@ fn show(ctx: &Context, now: &kraus::Progress) -> Flow {
 
 /// The same model in f64.
 fn wide(model: &Stack<f32>) -> Result<Stack<f64>> {
-    let layers = model.layers.iter().map(|map| KrausMap::new(map.ops().mapv(f64::from)));
-    Ok(Stack::new(layers.collect::<Result<_, _>>()?, model.gamma)?)
+    Ok(model.to_f64())
 }

@@ -235,8 +235,79 @@ __device__ void complete(T* u, int i, int n) {
     __syncthreads();
 }
 
+// The rows of u whose values vanish (s <= floor) span the null space of M^T; those of v become the vectors that belong to
+// them: v_i is u_i projected on the null space of M, after rotations that make the projections orthogonal, and scaled to
+// unit length. So sum u_i v_i^T depends on no basis. See null_space.rs of the crate linalg, which does the same.
+template <class T>
+__device__ void pair_null_spaces(T* u, T* v, const T* s, T floor, int n) {
+    __shared__ T share[2 * PAIRS], cosine[PAIRS], sine[PAIRS];
+    __shared__ int busy;
+    const T four = rounding(T()) * (T)4, least = sqrt(rounding(T()));
+    int rounds = n - 1 + n % 2, pairs = (n + 1) / 2, p, q;
+    for (int i = 0; i < n; i++) {
+        if (s[i] > floor) continue;
+        for (MINE(k, n)) v[i * n + k] = u[i * n + k];
+        // Twice, because once leaves rounding of the size of what was removed.
+        for (int twice = 0; twice < 2; twice++) {
+            __syncthreads();
+            for (MINE(j, n)) {
+                T dot = 0;
+                for (int k = 0; k < n; k++) dot += v[i * n + k] * v[j * n + k];
+                share[j] = s[j] > floor ? dot : (T)0;
+            }
+            __syncthreads();
+            for (MINE(k, n)) {
+                T x = v[i * n + k];
+                for (int j = 0; j < n; j++) x -= share[j] * v[j * n + k];
+                v[i * n + k] = x;
+            }
+        }
+        __syncthreads();
+    }
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        __syncthreads();
+        if (threadIdx.x == 0) busy = 0;
+        __syncthreads();
+        for (int round = 0; round < rounds; round++) {
+            for (MINE(i, pairs)) {
+                sine[i] = (T)0;
+                if (!pair(i, round, n, p, q) || s[p] > floor || s[q] > floor) continue;
+                T first = 0, second = 0, off = 0;
+                for (int k = 0; k < n; k++) {
+                    first += v[p * n + k] * v[p * n + k];
+                    second += v[q * n + k] * v[q * n + k];
+                    off += v[p * n + k] * v[q * n + k];
+                }
+                if (!(fabs(off) > sqrt(first * second) * four)) continue;
+                rotation(first, second, off, cosine[i], sine[i]);
+                busy = 1;
+            }
+            __syncthreads();
+            for (MINE(t, pairs * n)) {
+                int i = t / n, k = t % n;
+                if (sine[i] == (T)0) continue;
+                pair(i, round, n, p, q);
+                rotate(u[p * n + k], u[q * n + k], cosine[i], sine[i]);
+                rotate(v[p * n + k], v[q * n + k], cosine[i], sine[i]);
+            }
+            __syncthreads();
+        }
+        if (!busy) break;
+    }
+    __syncthreads();
+    for (MINE(i, n)) {
+        T square = 0;
+        for (int k = 0; k < n; k++) square += v[i * n + k] * v[i * n + k];
+        T norm = sqrt(square);
+        share[i] = s[i] > floor ? (T)1 : norm > least ? (T)1 / norm : (T)0;
+    }
+    __syncthreads();
+    for (MINE(t, n * n)) v[t] *= share[t / n];
+    __syncthreads();
+}
+
 // M = U^T diag(s) V for M given as its columns in the rows of u; the rows of u and v become the vectors. Vectors of values
-// that vanish are completed to a basis.
+// that vanish are completed to a basis, and paired.
 template <class T>
 __device__ void svd(T* u, T* v, T* s, int n) {
     __shared__ T cosine[PAIRS], sine[PAIRS], partial[THREADS];
@@ -294,8 +365,13 @@ __device__ void svd(T* u, T* v, T* s, int n) {
     __syncthreads();
     for (MINE(t, n * n)) u[t] = s[t / n] > four * top ? u[t] / s[t / n] : (T)0;
     __syncthreads();
-    for (int i = 0; i < n; i++)
-        if (s[i] <= four * top) complete(u, i, n);
+    bool vanish = false;
+    for (int i = 0; i < n; i++) {
+        if (s[i] > four * top) continue;
+        complete(u, i, n);
+        vanish = true;
+    }
+    if (vanish) pair_null_spaces(u, v, s, four * top, n);
 }
 
 // y <- Gamma(y): values below eps are raised to it. Eigenvalues where the sample's input is symmetric, else singular values.

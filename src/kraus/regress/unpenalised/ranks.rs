@@ -1,0 +1,52 @@
+//! The rank of one unpenalised map by cross-validation, upwards until more operators bring nothing.
+
+use super::super::folds::{Score, least};
+use super::pairs::Pairs;
+use super::plan::Plan;
+use crate::completion::Watch;
+use crate::{Error, FitError};
+use rayon::prelude::*;
+
+type Result<T, E = FitError> = std::result::Result<T, E>;
+
+/// Ranks without a better error after which the search ends.
+const PATIENCE: usize = 3;
+
+/// Mean square errors below this share of E[Y^2] are rounding: ranks that reach it are equally good.
+pub const ROUNDING: f64 = 1e-14;
+
+/// The errors of one rank on all folds, in parallel: each fold is its own fit.
+pub fn score(data: &Pairs, plan: &Plan, rank: usize) -> Result<Score> {
+    let floor = ROUNDING * data.mean_square;
+    let error = |fold: usize| plan.on_fold(data, rank, fold).map(|e| e.max(floor));
+    let folds: Result<Vec<f64>> = (0..data.folds.count()).into_par_iter().map(error).collect();
+    Ok(Score::new(rank, folds?))
+}
+
+/// The curve over `ranks`, upwards until three in a row brought nothing.
+pub fn curve(data: &Pairs, plan: &Plan, ranks: &[usize], watch: Watch<'_>) -> Result<Vec<Score>> {
+    let mut curve: Vec<Score> = Vec::new();
+    for (k, &rank) in ranks.iter().enumerate() {
+        watch(&format!("rank {rank}"), k as f64 / ranks.len() as f64)?;
+        curve.push(score(data, plan, rank)?);
+        let best = least(&curve);
+        if curve.len() > best + PATIENCE || curve[best].mean() <= 2.0 * ROUNDING * data.mean_square {
+            break;
+        }
+    }
+    if curve.is_empty() {
+        return Err(Error::Empty { what: "list of ranks", shape: vec![0] }.into());
+    }
+    Ok(curve)
+}
+
+/// Without noise: the smallest rank that explains all samples to rounding, if one of these does.
+pub fn exact(data: &Pairs, plan: &Plan, ranks: &[usize]) -> Result<Option<usize>> {
+    for &rank in ranks {
+        let fit = plan.on_all(data, rank)?;
+        if plan.train_error(data, &fit)? <= ROUNDING * data.mean_square {
+            return Ok(Some(rank));
+        }
+    }
+    Ok(None)
+}

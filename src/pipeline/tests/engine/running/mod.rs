@@ -1,0 +1,7 @@
+//! Runs: what a user sees, claims, stopping, cost.
+
+mod behaviour;
+mod claims;
+mod overhead;
+mod scale;
+mod stop;

@@ -1,0 +1,6 @@
+//! The store: faults, gc, locks, and processes that meet.
+
+mod faults;
+mod gc;
+mod interleavings;
+mod locks;

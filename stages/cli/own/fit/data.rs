@@ -1,0 +1,132 @@
+//! Reads the samples of a fit and checks them: into memory, or as moments in one pass over files that are too large for it.
+
+use crate::cli::own::arrays::{Source, piece};
+use crate::cli::own::{Memory, times};
+use anyhow::{Result, bail, ensure};
+use kraus::regress::{Folds, Pairs};
+use kraus::{Basis, MomentsBuilder};
+use linalg::is_symmetric;
+use ndarray::{ArrayView3, s};
+
+/// What the fit needs.
+pub struct Need {
+    /// Folds of the cross-validation; 1 for none.
+    pub folds: usize,
+    /// Seed of the folds.
+    pub seed: u64,
+    /// The solver works on samples: `adam`, say.
+    pub samples_for: Option<String>,
+    /// How much memory there is.
+    pub memory: Memory,
+}
+
+/// Opens, checks and reads X and Y.
+pub fn load(x: &str, y: &str, need: &Need) -> Result<Pairs> {
+    let (mut x, mut y) = (Source::open(x)?, Source::open(y)?);
+    let ((l, p), (ly, q)) = (x.batch("X")?, y.batch("Y")?);
+    ensure!(l == ly, "{} has {l} samples and {} has {ly}; sample i of X belongs to sample i of Y", x.name, y.name);
+    let folds = need.folds;
+    ensure!(folds <= l, "{folds} folds need at least {folds} samples, {} has {l}; lower --folds (0 for none)", x.name);
+    let memory = need.memory;
+    // Moments for every fold, one sum and the work of a fit on it.
+    let bytes =
+        |basis: Basis| ((basis.len(p) as u64).pow(2) + (basis.len(p) * basis.len(q)) as u64) * 8 * (folds as u64 + 3);
+    let fits = |basis: Basis| bytes(basis) <= memory.share();
+    let streamed = match &need.samples_for {
+        None => {
+            let over = |limit: u64| x.large(limit) || y.large(limit);
+            over(memory.share()) || (over(memory.piecewise()) && fits(Basis::Symmetric))
+        }
+        Some(solver) => {
+            if let Some(large) = [&x, &y].into_iter().find(|a| a.large(memory.share())) {
+                bail!(
+                    "{} is larger than a quarter of memory and {solver} needs all samples at once; use --solver lbfgs at depth 1, or raise --memory",
+                    large.name
+                );
+            }
+            false
+        }
+    };
+    let mut data = Pairs {
+        l,
+        p,
+        q,
+        asymmetric: None,
+        peak: 0.0,
+        mean_square: 0.0,
+        folds: Folds::new(l, folds, need.seed),
+        moments: None,
+        samples: None,
+    };
+    if !streamed {
+        data.samples = Some((x.matrices(0..l)?, y.matrices(0..l)?));
+    }
+    for basis in [Basis::Symmetric, Basis::Full] {
+        let enough = streamed || l >= basis.len(p);
+        let wanted = need.samples_for.is_none() && enough && fits(basis);
+        if streamed && !fits(basis) {
+            bail!(
+                "{} cannot be streamed: the moments of {} matrices do not fit in a quarter of memory; use fewer --folds or raise --memory",
+                x.name,
+                times(&[p, p])
+            );
+        }
+        match pass(&mut x, &mut y, &mut data, wanted.then_some(basis), folds)? {
+            Pass::Asymmetric => continue,
+            Pass::Done => break,
+        }
+    }
+    Ok(data)
+}
+
+enum Pass {
+    /// Met an input that is not symmetric where that matters: start again with all coordinates.
+    Asymmetric,
+    Done,
+}
+
+/// One pass over the samples: what is said about them and, where wanted, their moments.
+fn pass(x: &mut Source, y: &mut Source, data: &mut Pairs, basis: Option<Basis>, folds: usize) -> Result<Pass> {
+    let (l, p, q) = (data.l, data.p, data.q);
+    let new = |b| (0..folds).map(|_| MomentsBuilder::new(p, q, b)).collect::<Vec<_>>();
+    let mut builders = basis.map(new);
+    let (mut peak, mut squares) = (0.0f64, 0.0);
+    let kept = data.samples.take();
+    let step = if kept.is_some() { l } else { piece(x.shape()).min(piece(y.shape())) };
+    let mut result = Pass::Done;
+    for from in (0..l).step_by(step) {
+        let range = from..(from + step).min(l);
+        let read = match &kept {
+            Some(_) => None,
+            None => Some((x.matrices(range.clone())?, y.matrices(range.clone())?)),
+        };
+        let (xs, ys): (ArrayView3<'_, f64>, ArrayView3<'_, f64>) = match (&kept, &read) {
+            (Some((x, y)), _) | (None, Some((x, y))) => (x.view(), y.view()),
+            (None, None) => break, // `read` is there whenever `kept` is not
+        };
+        // `matrices` made exact what is symmetric up to rounding.
+        if let (None, Some(i)) = (data.asymmetric, xs.outer_iter().position(|m| !is_symmetric(m, 0.0))) {
+            data.asymmetric = Some(from + i);
+        }
+        if data.asymmetric.is_some() && basis == Some(Basis::Symmetric) {
+            result = Pass::Asymmetric;
+            break;
+        }
+        for v in ys {
+            peak = peak.max(v.abs());
+            squares += v * v;
+        }
+        if let Some(builders) = &mut builders {
+            for s in 0..range.len() {
+                let b = &mut builders[usize::from(data.folds.of()[from + s])];
+                b.update(xs.slice(s![s..s + 1, .., ..]), ys.slice(s![s..s + 1, .., ..]))?;
+            }
+        }
+    }
+    if matches!(result, Pass::Done) {
+        data.moments = builders.map(|b| b.into_iter().map(MomentsBuilder::finish).collect()).transpose()?;
+        (data.peak, data.mean_square) = (peak, squares / (l * q * q) as f64);
+    }
+    data.samples = kept;
+    Ok(result)
+}

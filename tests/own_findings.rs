@@ -1,0 +1,347 @@
+//! What the own-data commands once got wrong or kept silent about, one test for each finding.
+
+mod common;
+use common::{Finished, Project, SMALL};
+use ndarray::{Array1, Array2, Array3, Dimension, s};
+use ndarray_npy::{read_npy, write_npy};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A folder with arrays.
+struct Folder(Project);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(Project::new(SMALL))
+    }
+
+    fn put<D: Dimension>(&self, name: &str, array: &ndarray::Array<f64, D>) {
+        write_npy(self.0.path().join(name), array).unwrap();
+    }
+
+    fn get<D: Dimension>(&self, name: &str) -> ndarray::Array<f64, D> {
+        read_npy(self.0.path().join(name)).unwrap()
+    }
+
+    fn json(&self, line: &str) -> serde_json::Value {
+        serde_json::from_str(&self.0.ok(&format!("{line} --json"))).unwrap()
+    }
+
+    fn warned(&self, line: &str, words: &str) -> Finished {
+        let said = self.0.repro(line);
+        assert!(
+            said.code == 0 && said.err.contains(words),
+            "repro {line}: expected `{words}`\n{}{}",
+            said.out,
+            said.err
+        );
+        said
+    }
+}
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
+}
+
+/// l positive definite n x n matrices.
+fn covariances(l: usize, n: usize, seed: u64) -> Array3<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut out = Array3::zeros((l, n, n));
+    for mut m in out.outer_iter_mut() {
+        let g = Array2::from_shape_simple_fn((n, 3 * n), || normal(&mut rng));
+        m.assign(&(g.dot(&g.t()) / (3 * n) as f64));
+    }
+    out
+}
+
+/// A map that is not completely positive (a difference of two), an intercept and noise: Y = X - 0.5 P X P + 0.3 I, P the first coordinate.
+fn signed_pairs(f: &Folder, l: usize) -> (Array3<f64>, Array3<f64>) {
+    let x = covariances(l, 4, 1);
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut y = x.clone();
+    for mut m in y.outer_iter_mut() {
+        m[[0, 0]] *= 0.5;
+        for i in 0..4 {
+            m[[i, i]] += 0.3;
+            for j in 0..=i {
+                let e = 0.05 * normal(&mut rng);
+                m[[i, j]] += e;
+                m[[j, i]] = m[[i, j]];
+            }
+        }
+    }
+    f.put("x.npy", &x);
+    f.put("y.npy", &y);
+    (x, y)
+}
+
+fn relative<D: Dimension>(a: &ndarray::Array<f64, D>, b: &ndarray::Array<f64, D>) -> f64 {
+    let norm = |it: &mut dyn Iterator<Item = f64>| it.map(|v| v * v).sum::<f64>().sqrt();
+    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
+}
+
+#[test]
+fn fit_chooses_signs_where_a_completely_positive_map_does_not_do() {
+    let f = Folder::new();
+    let (x, y) = signed_pairs(&f, 80);
+    let found = f.json("fit --x x.npy --y y.npy -o m.npz");
+    assert_eq!(found["model"]["positivity"], "output", "{found}");
+    assert!(found["chosen_because"].as_str().unwrap().contains("signs bring the relative error"), "{found}");
+    f.0.ok("predict --model m.npz --x x.npy -o p.npy");
+    let p: Array3<f64> = f.get("p.npy");
+    let full = relative(&p, &y);
+    let cp = f.json("fit --x x.npy --y y.npy --positivity complete -o c.npz");
+    assert_eq!(cp["model"]["positivity"], "complete");
+    assert!(cp["model"]["minus"] == 0 && cp["converged"]["converged"].is_boolean(), "{cp}");
+    f.0.ok("predict --model c.npz --x x.npy -o c.npy");
+    assert!(full < 0.8 * relative(&f.get::<ndarray::Ix3>("c.npy"), &y), "{full}");
+    // Outputs of positive definite inputs are positive semidefinite.
+    assert!(p.outer_iter().all(|m| linalg::eigh(m).unwrap().values[0] >= -1e-12));
+    let seen = f.json("inspect m.npz");
+    assert!(seen["operators"]["minus"].as_u64().unwrap() > 0 && seen["intercept"]["most"].is_number(), "{seen}");
+    // From Python the model is arrays: sum_k s_k A_k X A_k^T + B.
+    let npz = |name: &str| {
+        let file = std::fs::File::open(f.0.path().join("m.npz")).unwrap();
+        let mut npz = npy::NpzReader::open("m.npz", file).unwrap();
+        match npz.array(name).unwrap() {
+            npy::Array::Numbers { values, .. } => values,
+            npy::Array::Text { .. } => panic!("{name} is text"),
+        }
+    };
+    let ops = npz("layer0").into_dimensionality::<ndarray::Ix3>().unwrap();
+    let (signs, b) = (npz("signs"), npz("intercept").into_dimensionality::<ndarray::Ix2>().unwrap());
+    let mut by_hand = b.clone();
+    for (a, s) in ops.outer_iter().zip(&signs) {
+        by_hand = by_hand + a.dot(&x.index_axis(ndarray::Axis(0), 3)).dot(&a.t()) * *s;
+    }
+    assert!(relative(&by_hand, &p.index_axis(ndarray::Axis(0), 3).to_owned()) < 1e-9);
+}
+
+#[test]
+fn fit_says_what_it_once_kept_silent_about() {
+    let f = Folder::new();
+    let (x, y) = signed_pairs(&f, 60);
+    f.warned("fit --x x.npy --y y.npy --rank 2 --gamma clamp:1e-4 -o m.npz", "--gamma acts between layers");
+    let mut lopsided = y.clone();
+    lopsided[[3, 0, 1]] += 1.0;
+    f.put("lopsided.npy", &lopsided);
+    f.warned("fit --x x.npy --y lopsided.npy --rank 2 -o m.npz", "1 matrix is not symmetric, matrix 3 first");
+    f.put("negative.npy", &y.mapv(|v| -v));
+    f.warned("fit --x x.npy --y negative.npy --rank 2 -o m.npz", "60 of 60 matrices are negative definite");
+    f.warned("fit --x x.npy --y negative.npy --rank 2 -o m.npz", "the map explains nothing of Y");
+    let none = f.json("fit --x x.npy --y negative.npy --positivity none -o m.npz");
+    assert!(none["validation"]["relative"].as_f64().unwrap() < 0.2, "{none}");
+    // Outputs that have nothing to do with the inputs.
+    f.put("other.npy", &covariances(60, 4, 77));
+    f.warned("fit --x x.npy --y other.npy -o m.npz", "hardly better than the mean of Y");
+    // A limit that was reached is told, and a bound that says nothing is not printed.
+    let said = f.0.ok("fit --x x.npy --y y.npy --rank 3 --solver lbfgs --epochs 3 -o m.npz");
+    assert!(said.contains("converged") && said.contains("no: stopped after 3 iterations"), "{said}");
+    assert!(!said.contains("bound"), "{said}");
+    // Exact data: errors at the floor of the arithmetic are called rounding.
+    let exact = &x.mapv(|v| 4.0 * v);
+    f.put("exact.npy", exact);
+    let said = f.0.ok("fit --x x.npy --y exact.npy -o m.npz");
+    assert!(said.contains("(rounding)") && !said.contains("1.00e-7"), "{said}");
+}
+
+/// A kernel: low rank plus a diagonal of its own, with some entries missing.
+fn kernel(n: usize, share: f64, seed: u64) -> (Array2<f64>, Array2<f64>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let x = Array2::from_shape_simple_fn((n, 3), || normal(&mut rng));
+    let k = Array2::from_shape_fn((n, n), |(i, j)| {
+        let d: f64 = (0..3).map(|a| (x[[i, a]] - x[[j, a]]).powi(2)).sum();
+        0.8 * (-d / 6.0).exp() + if i == j { 0.2 } else { 0.0 }
+    });
+    let mut m = k.clone();
+    for i in 0..n {
+        for j in 0..=i {
+            if rng.random::<f64>() < share {
+                (m[[i, j]], m[[j, i]]) = (f64::NAN, f64::NAN);
+            }
+        }
+    }
+    (k, m)
+}
+
+fn missing_error(full: &Array2<f64>, k: &Array2<f64>, m: &Array2<f64>) -> f64 {
+    let (mut wrong, mut total) = (0.0, 0.0);
+    for (at, v) in m.indexed_iter().filter(|(_, v)| v.is_nan()) {
+        let _ = v;
+        wrong += (full[at] - k[at]).powi(2);
+        total += k[at] * k[at];
+    }
+    (wrong / total).sqrt()
+}
+
+#[test]
+fn completion_beats_its_rivals_and_stays_in_the_cone() {
+    let f = Folder::new();
+    let (k, m) = kernel(61, 0.3, 5); // a prime number of rows
+    f.put("m.npy", &m);
+    let found = f.json("complete --matrix m.npy -o full.npy");
+    let full: Array2<f64> = f.get("full.npy");
+    let error = missing_error(&full, &k, &m);
+    let scores = found["chosen"]["scores"].as_array().unwrap();
+    let of = |name: &str| scores.iter().find(|s| s["filled_by"] == name).unwrap()["error"].as_f64().unwrap();
+    assert!(error < 1.05 * of("softImpute") && error < 0.3 * of("mean") && of("zero") == 1.0, "{error} {found}");
+    let said = found["chosen"]["error"].as_f64().unwrap();
+    assert!((said / error - 1.0).abs() < 0.4, "reported {said}, true {error}");
+    assert_eq!(found["psd"]["psd"], true, "{found}");
+    assert!(linalg::eigh(full.view()).unwrap().values[0] > -1e-9);
+    // Observed entries to the bit; with --denoise the model's values.
+    assert!(m.indexed_iter().filter(|(_, v)| !v.is_nan()).all(|(at, v)| full[at].to_bits() == v.to_bits()));
+    f.0.ok("complete --matrix m.npy --denoise -o denoised.npy");
+    let denoised: Array2<f64> = f.get("denoised.npy");
+    assert!(denoised != full && linalg::eigh(denoised.view()).unwrap().values[0] > -1e-9);
+    let text = f.0.ok("complete --matrix m.npy -o full.npy");
+    assert!(["softImpute", "mean", "zero", "<- chosen"].iter().all(|w| text.contains(w)), "{text}");
+    // The paper's block model takes any number of rows.
+    assert!(f.0.ok("complete --matrix m.npy --depth 2 --rank 2 -o deep.npy").contains("to make whole blocks"));
+}
+
+#[test]
+fn observed_entries_outside_the_cone_are_said_and_moved_on_demand() {
+    let f = Folder::new();
+    let (_, mut m) = kernel(30, 0.2, 9);
+    (m[[0, 0]], m[[1, 1]]) = (1.0, 1.0);
+    (m[[0, 1]], m[[1, 0]]) = (1.5, 1.5);
+    f.put("m.npy", &m);
+    let found = f.json("complete --matrix m.npy -o full.npy");
+    assert_eq!(found["psd"]["psd"], false, "{found}");
+    let text = f.0.ok("complete --matrix m.npy -o full.npy");
+    assert!(text.contains("the observed entries do not allow it"), "{text}");
+    let found = f.json("complete --matrix m.npy --psd -o full.npy");
+    assert!(found["psd"]["psd"] == true && found["observed_entries"].as_f64().unwrap() > 0.0, "{found}");
+    let full: Array2<f64> = f.get("full.npy");
+    assert!(linalg::eigh(full.view()).unwrap().values[0] > -1e-8);
+}
+
+#[test]
+fn missing_rows_come_from_other_views_and_not_from_the_order() {
+    let f = Folder::new();
+    let (k, _) = kernel(50, 0.0, 3);
+    let view = k.mapv(|v| v * v + 0.1);
+    let mut m = k.clone();
+    for i in [4, 17, 18, 30, 41] {
+        m.row_mut(i).fill(f64::NAN);
+        m.column_mut(i).fill(f64::NAN);
+    }
+    f.put("m.npy", &m);
+    f.put("view.npy", &view);
+    f.warned("complete --matrix m.npy -o mean.npy", "The order of the samples plays no part");
+    f.0.ok("complete --matrix m.npy --view view.npy -o full.npy");
+    let (mean, full): (Array2<f64>, Array2<f64>) = (f.get("mean.npy"), f.get("full.npy"));
+    let (a, b) = (missing_error(&mean, &k, &m), missing_error(&full, &k, &m));
+    assert!(b < 0.6 * a, "{b} with a view, {a} without");
+    // The same samples in another order give the same numbers.
+    let order: Vec<usize> = (0..50).map(|i| (i * 7) % 50).collect();
+    let turn = |m: &Array2<f64>| Array2::from_shape_fn((50, 50), |(i, j)| m[[order[i], order[j]]]);
+    f.put("turned.npy", &turn(&m));
+    f.0.ok("complete --matrix turned.npy -o again.npy");
+    assert!(relative(&f.get::<ndarray::Ix2>("again.npy"), &turn(&mean)) < 1e-12);
+}
+
+#[test]
+fn entries_missing_in_one_triangle_only_are_taken_from_the_other() {
+    let f = Folder::new();
+    let (k, _) = kernel(12, 0.0, 3);
+    let mut m = k.clone();
+    (m[[2, 7]], m[[1, 9]]) = (f64::NAN, f64::NAN);
+    f.put("m.npy", &m);
+    let text = f.0.ok("complete --matrix m.npy -o full.npy");
+    assert!(text.contains("2 entries are missing on one side of the diagonal"), "{text}");
+    assert_eq!(f.get::<ndarray::Ix2>("full.npy"), k);
+}
+
+#[test]
+fn kernels_have_a_width_of_the_right_dimension_and_test_rows() {
+    let f = Folder::new();
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let x = Array2::from_shape_simple_fn((20, 5), || 100.0 * rng.random::<f64>());
+    f.put("x.npy", &x);
+    f.put("small.npy", &(&x / 1000.0));
+    f.put("t.npy", &x.slice(s![..4, ..]).to_owned());
+    for kind in ["chi2", "rbf", "polynomial", "linear"] {
+        f.0.ok(&format!("kernel {kind} --features x.npy --test t.npy --test-output kt.npy -o k.npy"));
+        let (k, kt): (Array2<f64>, Array2<f64>) = (f.get("k.npy"), f.get("kt.npy"));
+        assert_eq!(kt.dim(), (4, 20));
+        assert!(relative(&kt, &k.slice(s![..4, ..]).to_owned()) < 1e-14, "{kind}");
+        if kind != "linear" {
+            f.0.ok(&format!("kernel {kind} --features small.npy -o ks.npy"));
+            assert!(relative(&f.get::<ndarray::Ix2>("ks.npy"), &k) < 1e-9, "{kind}: another unit");
+        }
+    }
+    let published = f.json("kernel chi2 --features x.npy --preset published -o k.npy");
+    let h = multiview::chi2_distances(x.view()).unwrap();
+    let w = 2.0 * (h.sum() / 400.0).powi(2);
+    assert!((published["width"]["w"].as_f64().unwrap() / w - 1.0).abs() < 1e-12);
+    f.warned("kernel chi2 --features x.npy --preset published -o k.npy", "can hardly be told apart");
+    let median = f.json("kernel rbf --features x.npy --bandwidth median -o k.npy");
+    assert!(median["width"]["rule"] == "median of the training rows", "{median}");
+}
+
+#[test]
+fn mdm_gives_probabilities_a_confusion_matrix_and_a_model() {
+    let f = Folder::new();
+    let mut x = covariances(40, 3, 8);
+    let labels: Array1<f64> = (0..40).map(|i| (i % 2) as f64).collect();
+    for (i, mut m) in x.outer_iter_mut().enumerate() {
+        m[[i % 2, i % 2]] *= 3.0;
+    }
+    f.put("x.npy", &x);
+    f.put("y.npy", &labels);
+    let mut odd = labels.clone();
+    odd[5] = 7.0;
+    f.put("odd.npy", &odd);
+    let said = f.warned(
+        "mdm --train x.npy --labels y.npy --test x.npy --test-labels odd.npy --confusion --proba p.npy --save m.npz -o a.npy",
+        "1 of 40 labels are 7, which the training set does not have",
+    );
+    assert!(said.out.contains("true class") && said.out.contains("as 0"), "{}", said.out);
+    let p: Array2<f64> = f.get("p.npy");
+    assert!(p.dim() == (40, 2) && p.rows().into_iter().all(|r| (r.sum() - 1.0).abs() < 1e-12));
+    f.0.ok("mdm --model m.npz --test x.npy --proba q.npy -o b.npy");
+    let (a, b): (Array1<i64>, Array1<i64>) =
+        (read_npy(f.0.path().join("a.npy")).unwrap(), read_npy(f.0.path().join("b.npy")).unwrap());
+    assert_eq!(a, b);
+    assert!(relative(&f.get::<ndarray::Ix2>("q.npy"), &p) < 1e-9);
+    let bad = f.0.repro("mdm --model x.npy --test x.npy -o b.npy");
+    assert!(bad.code == 2 && bad.err.contains("no model of `repro mdm --save`"), "{}", bad.err);
+}
+
+/// Every command of the page "Which command for which question" runs, in its order, and says what the page tells the reader to look at.
+#[test]
+fn the_page_of_examples_runs() {
+    let f = Folder::new();
+    let page = include_str!("../stages/cli/own/EXAMPLES.md");
+    let (mut folder, mut said) = (String::new(), std::collections::BTreeMap::new());
+    let mut inside = false;
+    for line in page.lines() {
+        match line {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            _ if inside && line.starts_with("cd ") => folder = format!("-C {} ", &line[3..]),
+            _ if inside => {
+                let words = line.strip_prefix("repro ").unwrap_or_else(|| panic!("no command of ours: {line}"));
+                said.insert(words.to_string(), f.0.ok(&format!("{folder}{words}")));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(said.len(), 12, "{:?}", said.keys());
+    let of = |start: &str| said.iter().find(|(k, _)| k.starts_with(start)).map(|(_, v)| v.as_str()).unwrap();
+    assert!(
+        ["chosen because", "validation", "mean of Y", "converged", "rank 3"].iter().all(|w| of("fit").contains(w)),
+        "{}",
+        of("fit")
+    );
+    assert!(["softImpute", "mean", "zero", "psd"].iter().all(|w| of("complete --matrix K.npy").contains(w)));
+    assert!(of("complete --matrix K_rows.npy --view").contains("regression on the other views"));
+    assert!(of("kernel").contains("width"));
+    // What the page is for: the numbers are good.
+    let (full, truth): (Array2<f64>, Array2<f64>) = (f.get("try/K_full.npy"), f.get("try/K_true.npy"));
+    assert!(relative(&full, &truth) < 0.01, "{}", relative(&full, &truth));
+    let (mean, view): (Array2<f64>, Array2<f64>) = (f.get("try/K_rows_mean.npy"), f.get("try/K_rows_full.npy"));
+    assert!(relative(&view, &truth) < relative(&mean, &truth));
+}
