@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use polars::frame::PivotColumnNaming::Combine;
 use polars::prelude::{
-    Column, DataFrame, DataType, Expr, IntoLazy, JoinArgs, JoinType, LazyFrame, Literal, MaintainOrderJoin, NamedFrom,
+    Column, DataFrame, DataType, Expr, IntoLazy, JoinArgs, JoinType, LazyFrame, Literal, MaintainOrderJoin,
     SortMultipleOptions, all, col, cols, element, lit,
 };
 

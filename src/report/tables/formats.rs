@@ -1,6 +1,6 @@
 //! A [`Table`] in its four formats. CSV carries the raw numbers with all digits, the others what a reader should see.
 
-use polars::prelude::{Column, DataFrame, NamedFrom};
+use polars::prelude::{Column, DataFrame};
 
 use crate::error::Error;
 use crate::frames::to_csv;
