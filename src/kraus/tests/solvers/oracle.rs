@@ -1,6 +1,6 @@
 //! Our L-BFGS against argmin's: the same minima from the same starts, at no more evaluations.
 
-use argmin::core::{CostFunction, Error, Executor, Gradient, State};
+use argmin::core::{CostFunction, Error, Executor, Gradient};
 use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
 use kraus::simulate::{Recipe, Split};
