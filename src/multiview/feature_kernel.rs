@@ -94,7 +94,7 @@ impl FeatureKernel {
         checked(self.similarity, x)?;
         let w = self.width.unwrap_or(1.0);
         let one = |a: ArrayView1<'_, f64>, b: ArrayView1<'_, f64>| match self.similarity {
-            Similarity::Rbf | Similarity::Chi2 => (-distance(self.similarity, a, b) / w).exp(),
+            Similarity::Rbf | Similarity::Chi2 => linalg::math::exp(-distance(self.similarity, a, b) / w),
             Similarity::Chi2Additive => a.iter().zip(&b).map(|(u, v)| ratio(2.0 * u * v, u + v)).sum(),
             Similarity::Linear => a.dot(&b),
             Similarity::Polynomial { degree } => (a.dot(&b) / w + 1.0).powi(degree as i32),

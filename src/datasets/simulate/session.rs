@@ -197,7 +197,8 @@ impl Drift {
     fn draw(size: f64, session: Session, rng: &mut rand_chacha::ChaCha8Rng) -> Drift {
         let size = if session == Session::E { size } else { 0.0 };
         let [a, z, s, d] = std::array::from_fn(|_| size * normal(rng));
-        Drift { angle: 12.0 * a, azimuth: 12.0 * z, strength: (0.4 * s).exp(), depth: (0.5 * d).exp() }
+        let (strength, depth) = (linalg::math::exp(0.4 * s), linalg::math::exp(0.5 * d));
+        Drift { angle: 12.0 * a, azimuth: 12.0 * z, strength, depth }
     }
 }
 

@@ -8,7 +8,7 @@
 //! rule, and training and prediction share the code: [`linalg::Clamp`].
 
 use crate::error::{Error, Result};
-use linalg::lanes::LANES;
+use linalg::batch::LANES;
 use linalg::{Clamp, Real};
 use ndarray::{Array2, Array3, ArrayView2, Axis};
 

@@ -32,7 +32,9 @@ impl Coordinates {
         let level = e.values.sum() / n as f64;
         let power = |t: f64| {
             let scaled = &e.vectors
-                * &e.values.mapv(|v| (v / level).powf(t) * if t < 0.0 { level.powf(-0.5) } else { level.sqrt() });
+                * &e.values.mapv(|v| {
+                    linalg::math::pow(v / level, t) * if t < 0.0 { 1.0 / level.sqrt() } else { level.sqrt() }
+                });
             linalg::symmetrise(matmul(scaled.view(), e.vectors.t()).view())
         };
         Ok(Some(Self { forward: power(-t), back: power(t) }))

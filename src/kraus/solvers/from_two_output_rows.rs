@@ -47,7 +47,7 @@ pub(crate) fn samples_needed(l: usize, p: usize, q: usize) -> Option<usize> {
 
 /// Iterations until the error has fallen to [`CONVERGED`], if each multiplies it by sqrt(n / l).
 fn expected_iterations(l: usize, n: usize) -> f64 {
-    CONVERGED.ln() / (0.5 * (n as f64 / l as f64).ln())
+    linalg::math::ln(CONVERGED) / (0.5 * linalg::math::ln(n as f64 / l as f64))
 }
 
 /// A map of at most this rank that takes the samples `at` of X (l, p, p) to those of Y (l, q, q), if there is one. All

@@ -125,7 +125,8 @@ pub(crate) fn to_safe_range(a: &mut [V], largest: V) -> Option<V> {
         return None;
     }
     // 2^1000 keeps the smallest numbers far inside the range, and its inverse is no subnormal number.
-    let power = |x: f64| if safe(x) { 1.0 } else { 2f64.powi((-x.log2().floor()).clamp(-1000.0, 1000.0) as i32) };
+    let power =
+        |x: f64| if safe(x) { 1.0 } else { 2f64.powi((-linalg::math::log2(x).floor()).clamp(-1000.0, 1000.0) as i32) };
     let scale = largest.map(power);
     a.iter_mut().for_each(|v| *v = *v * scale);
     Some(scale)

@@ -127,7 +127,7 @@ impl Logarithm {
         }
         let Some(scale) = scale else { return Ok((lo, hi)) };
         // log A = log(s A) - log(s) I.
-        let shift = scale.map(f64::ln);
+        let shift = scale.map(linalg::math::ln);
         for j in 0..n {
             out[j * n + j] = out[j * n + j] - shift;
         }

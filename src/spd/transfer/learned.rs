@@ -11,11 +11,12 @@ use super::recentre::{Recentring, apply_operators};
 use crate::manifold::function::{one, sandwich};
 use crate::{Error, Metric, Result};
 use kraus::{MinimiseParams, minimise_watched};
+use linalg::random::StandardNormal;
 use ndarray::{Array2, Array3, ArrayView3, Axis, s};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::Distribution;
 
 /// Size of the further operators at the start, against the first.
 const SMALL: f64 = 0.05;

@@ -112,7 +112,7 @@ impl OutputLoss {
             MapLoss::LogEuclidean => {
                 let e = linalg::eigh(image.view())?;
                 let w = e.values.mapv(floor);
-                let logs = w.mapv(f64::ln);
+                let logs = w.mapv(linalg::math::ln);
                 let v = &e.vectors;
                 let residual = &matmul((v * &logs).view(), v.t()) - &y;
                 let mut inner = matmul(matmul(v.t(), residual.view()).view(), v.view());
@@ -128,7 +128,7 @@ impl OutputLoss {
                 let z = matmul(matmul(y, image.view()).view(), y);
                 let e = linalg::eigh(linalg::symmetrise(z.view()).view())?;
                 let w = e.values.mapv(floor);
-                let logs = w.mapv(f64::ln);
+                let logs = w.mapv(linalg::math::ln);
                 let turned = matmul(y, e.vectors.view());
                 let slope = matmul((&turned * &(&logs / &w)).view(), turned.t());
                 Ok((logs.iter().map(|v| v * v).sum(), slope * 2.0))

@@ -42,7 +42,7 @@ impl Limits {
 /// Largest eigenvalue of the matrix with zeros where entries are missing: the scale of the penalties.
 pub(super) fn scale(partial: &Partial) -> Result<f64> {
     let n = partial.n();
-    let start = Array2::from_shape_fn((n, 2), |(i, k)| if k == 0 { 1.0 } else { (i as f64 * 1.7).sin() });
+    let start = Array2::from_shape_fn((n, 2), |(i, k)| if k == 0 { 1.0 } else { linalg::math::sin(i as f64 * 1.7) });
     let pairs = leading(partial.values(), start, 12)?;
     Ok(pairs.values[0].abs().max(f64::MIN_POSITIVE))
 }
