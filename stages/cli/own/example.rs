@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<u8> {
         written.push(name.to_string());
         output::npy(&folder.join(name), a, false)
     };
-    let recipe = Recipe { p: 6, q: 4, rank: 3, noise: 0.5, seed: 1 };
+    let recipe = Recipe { p: 6, q: 4, rank: 3, noise: 0.05, seed: 1 };
     let (train, test) = (recipe.samples::<f64>(Split::Train, 0..300), recipe.samples::<f64>(Split::Test, 0..50));
     matrices("map_X.npy", &train.x)?;
     matrices("map_Y.npy", &train.y)?;
