@@ -43,8 +43,6 @@ pub struct Report {
     pub iterations: usize,
     /// Largest relative KKT residual over the outputs, where the method solves a convex problem iteratively.
     pub kkt: Option<f64>,
-    /// Whether an iterative solver met its tolerance; none for closed forms and for training by epochs.
-    pub converged: Option<bool>,
     /// Largest relative duality gap over the outputs, where there is a dual.
     pub gap: Option<f64>,
     /// Parameters that validation chose, by name.

@@ -96,7 +96,7 @@ mod tests {
         let n = 60;
         let w = Array2::from_shape_fn((n, 5), |(i, k)| ((i * (k + 1) + k) as f64 * 0.7).sin() * (5 - k) as f64);
         let a = w.dot(&w.t());
-        let start = Array2::from_shape_fn((n, 8), |(i, k)| ((i * 13 + k * 7) as f64).cos());
+        let start = pattern(n, 8);
         let (few, whole) = (leading(a.view(), start, 4).unwrap(), all(a.view()).unwrap());
         for k in 0..5 {
             assert!((few.values[k] - whole.values[k]).abs() < 1e-9 * whole.values[0], "pair {k}");

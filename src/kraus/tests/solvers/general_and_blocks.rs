@@ -92,7 +92,7 @@ fn block_coordinate_never_rises_and_gets_there() {
         let fit = params.check().unwrap().fit(&problem, Start::single(6, 3, 2, 1)).unwrap();
         let loss = &fit.history.loss;
         println!("{source:?}: {:e} -> {:e} of {size:e}", loss[0], loss[loss.len() - 1]);
-        assert!(loss.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-9)), "{loss:?}");
+        assert!(loss.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-9) + 1e-28 * size), "{loss:?}");
         assert!(loss[loss.len() - 1] < 1e-8 * size);
         assert!((fit.model.mse(&problem).unwrap() - loss[loss.len() - 1]).abs() <= 1e-6 * loss[0]);
     }
