@@ -264,25 +264,6 @@ fn a_mistyped_data_folder_is_an_error_that_says_so() {
     }
 }
 
-/// Without HOME downloads used to go to the current folder.
-#[test]
-fn without_home_nothing_is_downloaded_and_it_is_said() {
-    let w = World::new(DIGITS, &[]);
-    w.server.put("mfeat.zip", &digits());
-    let run = |line: &str| -> Finished {
-        let mut command = w.project.command(line);
-        command.env("REPRO_SOURCES", w.project.path().join("sources.yaml"));
-        command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env_remove("REPRO_CACHE");
-        command.output().unwrap().into()
-    };
-    let said = run("run kernels");
-    assert!(said.code == 0 && said.err.contains("set REPRO_CACHE or HOME"), "{said:?}");
-    assert!(!w.project.store().join("downloads").exists());
-    assert_eq!(w.server.asked(), 0);
-    let said = run("fetch digits");
-    assert!(said.code == 2 && said.err.contains("set REPRO_CACHE or HOME"), "{said:?}");
-}
-
 #[test]
 fn fetch_brings_what_it_is_told_through_a_proxy_too() {
     let real = digits();

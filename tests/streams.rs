@@ -95,7 +95,7 @@ fn a_dumb_terminal_gets_no_control_sequences() {
 
 /// As a user who may start one process and no thread.
 #[test]
-fn a_thread_limit_slows_a_run_and_does_not_end_it() {
+fn a_thread_limit_ends_in_a_sentence_at_worst() {
     let p = Project::new("version: 1\nstages:\n  a: {kind: simulate, with: {map: 4x2, true_rank: 1}}\n");
     let open = |path: &std::path::Path| {
         use std::os::unix::fs::PermissionsExt;
@@ -113,7 +113,8 @@ fn a_thread_limit_slows_a_run_and_does_not_end_it() {
         return println!("skipped: another user cannot be had here: {}", done.err);
     }
     assert!(!done.err.contains("panicked"), "{}", done.err);
-    assert!([0, 1, 2].contains(&done.code), "{}{}", done.out, done.err);
+    let told = done.code == 3 && done.err.contains("a thread could not be started");
+    assert!(done.code == 0 || told, "{}{}", done.out, done.err);
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub fn write(project: &Path, view: &View) {
     view.surroundings.data_dir = view.surroundings.data_folder();
     let store = project.join(STORE);
     let _ = (|| -> anyhow::Result<()> {
+        // The engine makes the folder with its first record, which may come later.
+        std::fs::create_dir_all(&store)?;
         let mut new = tempfile::Builder::new().prefix(".last-run-").tempfile_in(&store)?;
         new.write_all(&serde_json::to_vec_pretty(&view)?)?;
         new.persist(file(project))?;

@@ -152,7 +152,11 @@ fn the_content_tells_what_would_be_used() {
     let packed = tempfile::tempdir().unwrap();
     let mut zip = zip::ZipWriter::new(std::fs::File::create(packed.path().join("any.zip")).unwrap());
     for (view, _) in VIEWS {
-        zip.start_file(format!("mfeat-{view}"), zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored)).unwrap();
+        zip.start_file(
+            format!("mfeat-{view}"),
+            zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored),
+        )
+        .unwrap();
         let bytes = std::fs::read(dir.path().join(format!("mfeat-{view}"))).unwrap();
         std::io::Write::write_all(&mut zip, &bytes).unwrap();
     }

@@ -79,8 +79,12 @@ impl ParamGuard for GeneralParams {
             return Err(estimator::Error::parameter("m", 0, "at least 1"));
         }
         match &self.0.method {
-            GeneralMethod::Lbfgs(params) => drop(params.check()?),
-            GeneralMethod::Adam(params) => drop(params.clone().check()?),
+            GeneralMethod::Lbfgs(params) => {
+                params.check()?;
+            }
+            GeneralMethod::Adam(params) => {
+                params.clone().check()?;
+            }
         }
         Ok(&self.0)
     }

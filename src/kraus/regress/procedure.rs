@@ -16,6 +16,9 @@ use crate::solvers::Fit;
 /// Below this relative validation error the exact solvers are tried as well.
 const NEARLY_EXACT: f64 = 0.02;
 
+/// Below this relative validation error a map without penalty is exact: less cannot be told apart through sums over samples.
+const EXACT: f64 = 1e-5;
+
 /// How to fit.
 #[derive(Debug, Clone)]
 pub struct FitParams {
@@ -107,7 +110,11 @@ pub fn fit_watched(pairs: &Pairs, params: &FitParams, watch: Watch<'_>) -> Resul
     let entries = (pairs.q * pairs.q) as f64;
     let per_matrix = |s: &Score| Score::new(s.rank, s.folds.iter().map(|e| e * entries).collect());
     let better = match (exact.curve.get(exact.chosen).map(per_matrix), regression.chosen()) {
-        (Some(e), Some(r)) => e.folds.len() != r.score().folds.len() || e.close_to(r.score()),
+        (Some(e), Some(r)) => {
+            e.folds.len() != r.score().folds.len()
+                || e.close_to(r.score())
+                || regression.relative(e.mean().max(0.0)) < EXACT
+        }
         _ => true,
     };
     let reason = if better {

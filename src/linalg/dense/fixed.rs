@@ -21,10 +21,10 @@ impl SimdArch for FixedArch {
     #[inline]
     fn dispatch<R>(self, f: impl pulp::WithSimd<Output = R>) -> R {
         #[cfg(target_arch = "x86_64")]
-        if level() != Level::Plain {
-            if let Some(simd) = pulp::x86::V3::try_new() {
-                return simd.vectorize(Run(f, simd));
-            }
+        if level() != Level::Plain
+            && let Some(simd) = pulp::x86::V3::try_new()
+        {
+            return simd.vectorize(Run(f, simd));
         }
         f.with_simd(pulp::Scalar256b)
     }

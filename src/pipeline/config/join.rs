@@ -19,7 +19,7 @@ pub(super) fn join(plan: &mut Plan, stage: usize, declared: &Declared) -> Result
         let (upstream, downstream) = (&plan.stages[up], &plan.stages[stage]);
         let shared: Vec<&String> = upstream.axes.iter().filter(|a| downstream.axes.contains(a)).collect();
         let place = |unit: &Unit| -> Vec<u8> {
-            let value = |a: &&String| unit.axes.get(*a).map(Value::joined).unwrap_or_default();
+            let value = |a: &&String| unit.axes.get(a.as_str()).map(Value::joined).unwrap_or_default();
             Value::List(shared.iter().map(value).collect()).canonical_bytes()
         };
         let mut groups: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();

@@ -8,6 +8,7 @@
 use crate::Error;
 use crate::batch::lanes::{LANES, V, simd};
 use crate::batch::tridiagonal::{accumulate, tridiagonalise};
+use std::cmp::Ordering;
 
 /// Sweeps allowed for one eigenvalue; two or three are typical.
 const MAX_SWEEPS: usize = 80;
@@ -332,6 +333,7 @@ pub(crate) fn positive(d: &[V]) -> Result<(), Fault> {
         largest = largest.map2(*v, f64::max);
     }
     let rounding = d.len() as f64 * f64::EPSILON;
-    let bad = (0..LANES).find(|&lane| !(least.0[lane] > rounding * largest.0[lane]));
+    let bad =
+        (0..LANES).find(|&lane| least.0[lane].partial_cmp(&(rounding * largest.0[lane])) != Some(Ordering::Greater));
     bad.map_or(Ok(()), |lane| Err(Fault::NotPositive(lane)))
 }

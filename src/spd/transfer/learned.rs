@@ -52,8 +52,8 @@ pub struct MapParams {
 }
 
 impl Default for MapParams {
-    /// One operator: a congruence, as recentring is. On simulated subjects five operators gained as often as they lost (+0.5 points
-    /// on four classes, -0.5 on two), and on real covariances they lost 1.2 points on average against recentring.
+    /// One operator: a congruence, as recentring is. On one simulated subject five operators gained 0.5 points with four
+    /// classes and lost 0.5 with two; on real covariances of five subjects they lost 1.2 points on average against recentring.
     fn default() -> Self {
         MapParams { rank: 1, loss: MapLoss::LogEuclidean, penalty: 0.1, iterations: 60, held_out: 0.2, seed: 0 }
     }

@@ -67,7 +67,7 @@ impl PairsParams {
 }
 
 impl Default for PairsParams {
-    /// Recentred, a twentieth of the median cost: chosen on simulated subjects, see `adapt`.
+    /// Recentred, a twentieth of the median cost: see `adapt` for how it was chosen.
     fn default() -> Self {
         PairsParams {
             regularisation: Regularisation::Relative(0.05),

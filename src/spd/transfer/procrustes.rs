@@ -36,7 +36,7 @@ impl Standard {
         let whiten = one("procrustes", centre.view(), |v| 1.0 / v.sqrt())?;
         let d = crate::pairwise_distances(centre.view().insert_axis(Axis(0)), x, Metric::AffineInvariant)?;
         let dispersion = d.iter().map(|d| d * d).sum::<f64>() / d.len() as f64;
-        if !(dispersion > 0.0) {
+        if dispersion.is_nan() || dispersion <= 0.0 {
             return Err(Error::NoSpread { what: "procrustes" });
         }
         Ok(Standard { whiten, power: (1.0 / dispersion).sqrt() })

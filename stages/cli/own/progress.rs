@@ -32,9 +32,7 @@ impl Line {
         }
         let text = format!("{:>4} s  {step}, {:.0} %", state.0.elapsed().as_secs(), 100.0 * share);
         let blank = " ".repeat(state.2.saturating_sub(text.chars().count()));
-        eprint!("\r{text}{blank}");
-        // Progress is a courtesy: a stderr that cannot be written stops nothing.
-        let _ = std::io::stderr().flush();
+        write_now(&format!("\r{text}{blank}"));
         (state.1, state.2) = (Instant::now(), text.chars().count());
     }
 
@@ -43,7 +41,13 @@ impl Line {
         if let Some(Ok(state)) = self.state.as_ref().map(|s| s.lock())
             && state.2 > 0
         {
-            eprint!("\r{}\r", " ".repeat(state.2));
+            write_now(&format!("\r{}\r", " ".repeat(state.2)));
         }
     }
+}
+
+/// Writes to stderr at once. Progress is a courtesy: a stderr that cannot be written stops nothing.
+fn write_now(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }

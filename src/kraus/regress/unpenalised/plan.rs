@@ -136,7 +136,7 @@ impl Plan {
                 Box::new(params.check()?)
             }
         };
-        Ok(solver.fit(&problem, start)?)
+        solver.fit(&problem, start)
     }
 
     /// Fits to all of the data.

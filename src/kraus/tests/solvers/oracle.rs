@@ -96,7 +96,7 @@ fn a_kraus_map_with_noise() {
     };
     for seed in 0..4 {
         let start = Stack::from(KrausMap::<f64>::glorot(2, 3, 5, seed).unwrap()).to_vec();
-        let (ours, theirs, evaluations, their_evaluations) = both(&f, &start);
+        let (ours, theirs, evaluations, their_evaluations) = both(f, &start);
         println!("seed {seed}: ours {ours:.15e} in {evaluations}, argmin {theirs:.15e} in {their_evaluations}");
         // A local minimum may be another one for another line search; then ours must not be the worse one.
         assert!(ours <= theirs * (1.0 + 1e-9), "{ours:e} {theirs:e}");

@@ -77,8 +77,7 @@ fn boosted(
     });
     let said = drive(&Project::new(yaml), cluster);
     assert!(said.contains("RAN 1 FRESH 0 FAILED 0"), "{said}");
-    let asked = asked.lock().unwrap().clone();
-    asked
+    asked.lock().unwrap().clone()
 }
 
 fn out_of_memory_is_tried_with_twice_as_much(cluster: &Cluster) {

@@ -119,7 +119,7 @@ impl Lines<'_> {
         first.len() > 1
             && counts(first[unnamed..].iter().copied())
             && !rest.is_empty()
-            && (unnamed == 1 || rest.iter().any(|(_, fields)| !fields.iter().all(|f| whole(f))))
+            && (unnamed == 1 || rest.iter().any(|(_, fields)| !fields.iter().all(&whole)))
     }
 
     /// Whether the first column holds the names of the rows; `names` is the line of names, empty without one.

@@ -147,7 +147,7 @@ pub fn run(args: &Args) -> Result<u8> {
         done
     };
     tell(args, &done, !views.is_empty(), by_blocks, &mut facts);
-    let keep = !args.denoise && !(args.psd && done.moved > 0.0);
+    let keep = !(args.denoise || args.psd && done.moved > 0.0);
     let full = Array2::from_shape_fn((n, n), |at| if keep && mask[at] == 1.0 { original[at] } else { done.matrix[at] });
     output::matrix(&args.output, full.view(), source.single())?;
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());
