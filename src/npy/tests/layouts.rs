@@ -100,9 +100,8 @@ fn an_empty_axis_costs_nothing_however_long_the_others_are() {
 
 proptest! {
     #[test]
-    fn our_bytes_are_those_of_ndarray_npy(
-        // An array without axes is written `()` by ndarray-npy and `(), ` by numpy and us: both are read.
-        shape in prop::collection::vec(0usize..12, 1..5),
+    fn our_files_and_those_of_ndarray_npy_hold_the_same(
+        shape in prop::collection::vec(0usize..12, 0..5),
         fortran in any::<bool>(),
         single in any::<bool>(),
     ) {
@@ -119,9 +118,12 @@ proptest! {
         let mut ours = header.to_bytes();
         let in_file_order = if header.fortran { array.t().as_standard_layout().into_owned() } else { array.clone() };
         npy::write_floats(&mut ours, single, &in_file_order).unwrap();
-        prop_assert_eq!(&ours, &theirs);
+        // Headers differ by the comma that numpy writes before the closing brace and ndarray-npy leaves out.
+        prop_assert_eq!(ours.len(), theirs.len());
+        let other = Reader::from_bytes("y.npy", &theirs).unwrap().all().unwrap();
         let mut reader = Reader::from_bytes("x.npy", &ours).unwrap();
         let back = reader.all().unwrap();
+        prop_assert_eq!(&back, &other);
         prop_assert_eq!(&back, &array.mapv(|v| if single { f64::from(v as f32) } else { v }));
         let first = shape.first().copied().unwrap_or(1);
         let middle = first / 2;

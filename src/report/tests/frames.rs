@@ -96,7 +96,7 @@ fn summaries_match_numbers_computed_by_hand() {
 fn rows() -> DataFrame {
     let n = 20_000u64;
     let scramble = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-    let value = |i: u64| if i % 3 == 0 { 1e12 } else { -5e11 } + scramble(i) as f64 * 1e-3;
+    let value = |i: u64| if i.is_multiple_of(3) { 1e12 } else { -5e11 } + scramble(i) as f64 * 1e-3;
     df!(
         "group" => (0..n).map(|i| format!("g{}", scramble(i * 7) % 97 % (1 + i / 500))).collect::<Vec<_>>(),
         "x" => (0..n).map(|i| (scramble(i) % 11) as i64).collect::<Vec<_>>(),
