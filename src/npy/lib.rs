@@ -7,7 +7,7 @@
 //!
 //! | to do | use | done by |
 //! |---|---|---|
-//! | write a whole array | [`write`] | ndarray-npy |
+//! | write a whole array | [`write()`] | ndarray-npy |
 //! | read an array whose type is known (an artefact of ours) | [`read`] | ndarray-npy |
 //! | read an array of any number type as `f64`, whole or a few rows at a time | [`Reader`] | ours |
 //! | write an array piece by piece | [`Header::to_bytes`], then [`write_floats`] | ours |

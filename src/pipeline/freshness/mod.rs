@@ -1,9 +1,9 @@
-//! Who decides whether a unit must run: [`Judge`].
+//! Who decides whether a unit must run: `Judge`.
 //!
 //! [`key`] says what a result depends on, [`stale`] lists the reasons for a run.
 //!
 //! Units are judged in plan order, so a unit's inputs are judged before it is. A unit whose inputs all have results has a
-//! key; a record under that key, with healthy objects, makes it fresh. For the others, [`Judge::reasons`] finds the
+//! key; a record under that key, with healthy objects, makes it fresh. For the others, `Judge::reasons` finds the
 //! former unit that resembles it most and names the difference.
 
 pub mod key;
