@@ -83,7 +83,8 @@ fn product<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayView
 /// C (+)= A B, where the rows of C are contiguous and no matrix is empty.
 fn blocks<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMut2<'_, T>, add: bool) {
     let ((m, k), n) = (a.dim(), b.ncols());
-    if a.strides().iter().any(|s| *s < 0) {
+    // The stride of an axis of length one means nothing, and a copy may keep it.
+    if a.shape().iter().zip(a.strides()).any(|(length, stride)| *length > 1 && *stride < 0) {
         return blocks(a.as_standard_layout().view(), b, c, add);
     }
     if by_rows(&b) && (n <= COLS || m <= FEW_ROWS) {

@@ -122,3 +122,12 @@ fn least_squares_sees_a_singular_matrix_behind_a_harmless_diagonal() {
     // Through the inverse entries of the solution reach 2^57; the solution of least norm has none above a few.
     assert!(largest(x.view()) < 100.0, "{}", largest(x.view()));
 }
+
+/// A reversed axis of length one has a negative stride that a copy keeps: the product once copied for ever.
+#[test]
+fn a_reversed_axis_of_length_one_is_multiplied() {
+    let mut a = ndarray::array![[2.0], [3.0]];
+    a.invert_axis(ndarray::Axis(1));
+    let product = linalg::matmul(a.t(), ndarray::array![[1.0, 0.0], [0.0, 1.0]].view());
+    assert_eq!(product, ndarray::array![[2.0, 3.0]]);
+}
