@@ -1,7 +1,7 @@
 //! Every crate that the program is built from may be passed on: its licence is among those that `.ci/deny.toml` allows, and it
 //! comes from the registry or from this repository.
 //!
-//! cargo-deny checks the same and more; it takes longer to install than to run all other checks, so CI uses it only where it is
+//! cargo-deny checks the same and more; what its build costs was not measured, so CI uses it only where it is
 //! installed already, and this test everywhere.
 
 use serde_json::Value;
