@@ -22,7 +22,7 @@ pub(super) struct Pairs {
 }
 
 /// A B, tiles of rows in parallel.
-pub(super) fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
+pub(crate) fn product(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> Array2<f64> {
     let mut out = Array2::zeros((a.nrows(), b.ncols()));
     out.axis_chunks_iter_mut(Axis(0), TILE)
         .into_par_iter()
