@@ -159,7 +159,6 @@ fn entries_missing_in_one_triangle_only_are_taken_from_the_other() {
     assert_eq!(f.get::<ndarray::Ix2>("full.npy"), k);
 }
 
-
 /// Samples along a curve, in this order: each is like its neighbours in the file.
 fn sorted_kernel(n: usize) -> Array2<f64> {
     Array2::from_shape_fn((n, n), |(i, j)| {
@@ -179,7 +178,8 @@ fn the_order_of_the_samples_is_used_where_it_helps_and_said() {
     }
     f.put("m.npy", &m);
     let said = f.warned("complete --matrix m.npy -o full.npy", "in another order would give another result");
-    for word in ["neighbours in the order of the samples", "mean of the other rows", "softImpute", "zero", "<- chosen"] {
+    for word in ["neighbours in the order of the samples", "mean of the other rows", "softImpute", "zero", "<- chosen"]
+    {
         assert!(said.out.contains(word), "{word}: {}", said.out);
     }
     assert_eq!(f.json("complete --matrix m.npy -o full.npy")["chosen"]["by_order"], true);

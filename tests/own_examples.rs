@@ -65,8 +65,7 @@ fn the_page_of_examples_runs() {
     let [mean, near, view] = ["mean", "neighbours", "view"].map(|n| error(&format!("try/K_rows_{n}.npy")));
     assert!(view < mean && near < mean, "{mean} {near} {view}");
     // The pictures of the page are those that the commands draw, to the byte.
-    let shown: Vec<&str> =
-        page.split("](../../../").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+    let shown: Vec<&str> = page.split("](../../../").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
     assert_eq!(shown.len(), 5, "{shown:?}");
     for path in shown {
         let drawn = std::fs::read(f.0.path().join("try").join(path.rsplit('/').next().unwrap())).unwrap();
@@ -75,7 +74,10 @@ fn the_page_of_examples_runs() {
         if std::env::var_os("REPRO_EXAMPLES").is_some_and(|v| v == "update") {
             std::fs::write(&kept, &drawn).unwrap();
         }
-        assert!(std::fs::read(&kept).is_ok_and(|k| k == drawn), "{path} is not what the page's command draws; look at it, then run this test with REPRO_EXAMPLES=update");
+        assert!(
+            std::fs::read(&kept).is_ok_and(|k| k == drawn),
+            "{path} is not what the page's command draws; look at it, then run this test with REPRO_EXAMPLES=update"
+        );
     }
 }
 

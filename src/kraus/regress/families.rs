@@ -167,7 +167,8 @@ pub(super) fn complete(
     let (mut penalty, at) = (0.0, tried.score().rank);
     for (k, share) in PENALTIES.into_iter().enumerate() {
         watch("trace penalty", k as f64 / PENALTIES.len() as f64)?;
-        let errors: Vec<f64> = paths.par_iter_mut().map(|p| p.penalised(chosen, share, STEPS)).collect::<Result<_>>()?;
+        let errors: Vec<f64> =
+            paths.par_iter_mut().map(|p| p.penalised(chosen, share, STEPS)).collect::<Result<_>>()?;
         let score = Score::new(at, errors);
         let better = score.mean() < tried.score().mean() && !tried.score().close_to(&score);
         if !better {

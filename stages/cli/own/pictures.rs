@@ -50,8 +50,10 @@ pub fn evidence(file: &str, families: &[Family], chosen: f64) -> Figure {
     }
     xy.marks = vec![Mark { x: chosen, label: "chosen".into() }];
     let panel = Panel { title: String::new(), content: Content::Xy(xy) };
-    Figure::panels("fit", "Error on hidden samples", source(file), Width::OneColumn, 1, 130.0, vec![panel])
-        .words("Relative error on hidden samples against the number of operators on logarithmic axes, one curve per family.", "")
+    Figure::panels("fit", "Error on hidden samples", source(file), Width::OneColumn, 1, 130.0, vec![panel]).words(
+        "Relative error on hidden samples against the number of operators on logarithmic axes, one curve per family.",
+        "",
+    )
 }
 
 /// One set of matrices with a class each.

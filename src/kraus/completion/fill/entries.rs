@@ -115,7 +115,10 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
     };
     if mean_error.typical < least.typical {
         let matrix = Array2::from_elem((partial.n(), partial.n()), mean_of(partial));
-        return Ok((Prediction { matrix, rank: 0, penalty: 0.0, converged: true }, list(MEAN.into(), mean_error.relative)));
+        return Ok((
+            Prediction { matrix, rank: 0, penalty: 0.0, converged: true },
+            list(MEAN.into(), mean_error.relative),
+        ));
     }
     // The same model on everything that is observed.
     let target = target_of(partial, model.diagonal)?;

@@ -45,8 +45,7 @@ impl Regression {
         let cross = side.select(Axis(0), far).select(Axis(1), near);
         let columns = inner.mean_axis(Axis(0)).unwrap_or_default(); // one sample at least is seen
         let grand = columns.mean().unwrap_or(0.0);
-        let centred =
-            Array2::from_shape_fn(inner.dim(), |(i, j)| inner[[i, j]] - columns[i] - columns[j] + grand);
+        let centred = Array2::from_shape_fn(inner.dim(), |(i, j)| inner[[i, j]] - columns[i] - columns[j] + grand);
         let own: Vec<f64> = cross.rows().into_iter().map(|r| r.mean().unwrap_or(0.0)).collect();
         let right = Array2::from_shape_fn(cross.dim(), |(a, j)| cross[[a, j]] - own[a] - columns[j] + grand);
         let e = eigh(linalg::symmetrise(centred.view()).view())?;

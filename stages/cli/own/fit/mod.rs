@@ -176,7 +176,10 @@ impl SolverName {
 pub fn run(args: &Args) -> Result<u8> {
     output::check_ends(&args.output, &["npz"])?;
     pictures::check(args.picture())?;
-    ensure!(!(args.json && args.in_terminal()), "--plot draws into the text and --json replaces it; give --plot=FILE, or one of the two");
+    ensure!(
+        !(args.json && args.in_terminal()),
+        "--plot draws into the text and --json replaces it; give --plot=FILE, or one of the two"
+    );
     let began = Instant::now();
     ensure!(
         args.picture().is_none() || !(args.noise_free || args.folds < 2),
