@@ -66,7 +66,11 @@ fn equal_bytes_numbers_within_and_beyond_their_tolerance_and_changed_verdicts() 
     let own = p.here.path().join("repro.smoke.lock");
     let said = p.verify(&own, "");
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
-    assert!(said.out.contains("agrees with") && said.out.contains(" 0 with other keys and bytes, 0 broken"), "{}", said.out);
+    assert!(
+        said.out.contains("agrees with") && said.out.contains(" 0 with other keys and bytes, 0 broken"),
+        "{}",
+        said.out
+    );
     let default = p.here.repro(&format!("verify {TARGETS} --against"));
     assert_eq!(default.code, 0, "{}{}", default.out, default.err);
     assert!(default.out.contains("not committed, so as the last run left it"), "{}", default.out);
@@ -80,7 +84,10 @@ fn equal_bytes_numbers_within_and_beyond_their_tolerance_and_changed_verdicts() 
     assert!(said.out.contains(&line) && said.out.contains("1 with other keys and bytes"), "{}", said.out);
     let found: Value = serde_json::from_str(&p.verify(&lock, "--json").out).unwrap();
     assert_eq!(found["within"][0], serde_json::json!({"metric": "table2.ptr.mse", "here": here, "there": there}));
-    assert_eq!((found["beyond"].as_array().unwrap().len(), found["other"][0].as_str()), (0, Some("regression-results")));
+    assert_eq!(
+        (found["beyond"].as_array().unwrap().len(), found["other"][0].as_str()),
+        (0, Some("regression-results"))
+    );
 
     // An exact optimum that differs by one per cent is a real difference, and both numbers are shown.
     let (metrics, here, there) = p.changed("table2-noise.trace.mse", 1.01);

@@ -16,7 +16,7 @@ pub(crate) fn symmetric(what: &'static str, x: &ArrayView3<'_, f64>) -> Result<u
         if a.iter().any(|v| !v.is_finite()) {
             return Err(Error::NotFinite { what, index });
         }
-        if !linalg::is_symmetric(a, 1e-8) {
+        if !linalg::is_symmetric(a, linalg::tolerances::SYMMETRIC_INPUT) {
             return Err(Error::NotSymmetric { what, index });
         }
     }

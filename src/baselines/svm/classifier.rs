@@ -158,7 +158,7 @@ impl Classification<Ix2> for SvmClassifier {
             _ => x.to_owned(),
         };
         let kernel = self.kernel.between(x, x);
-        if kernel.is_square() && !linalg::is_symmetric(kernel.view(), 1e-8) {
+        if kernel.is_square() && !linalg::is_symmetric(kernel.view(), linalg::tolerances::SYMMETRIC_INPUT) {
             let why = "the kernel matrix is not symmetric; save (K + K^T) / 2 if that is what you mean";
             return Err(Error::method("support vector machine", why));
         }

@@ -88,9 +88,7 @@ fn completed_kernels_are_those_of_an_independent_implementation() {
     }
     let golden: Golden = serde_json::from_str(include_str!("golden/cvkt.json")).unwrap();
     println!("{}", golden.made_by);
-    let wave = |i: usize, j: usize, [a, b, c, d]: [f64; 4]| {
-        a + b * i as f64 + c * j as f64 + d * (i * j) as f64
-    };
+    let wave = |i: usize, j: usize, [a, b, c, d]: [f64; 4]| a + b * i as f64 + c * j as f64 + d * (i * j) as f64;
     let one = Array2::from_shape_fn((18, 3), |(i, j)| wave(i, j, [1.0, 3.0, 7.0, 0.7]).sin());
     let two = Array2::from_shape_fn((18, 2), |(i, j)| wave(i, j, [2.0, 5.0, 3.0, 0.9]).cos());
     let three = Array2::from_shape_fn((18, 3), |(i, j)| {
@@ -104,8 +102,7 @@ fn completed_kernels_are_those_of_an_independent_implementation() {
     let kernels: Vec<Array2<f64>> = [one, two, three].iter().map(|f| f.dot(&f.t())).collect();
     let mask = |seen: fn(usize) -> bool| (0..18).map(seen).collect::<Vec<bool>>();
     let second: [fn(usize) -> bool; 2] = [|_| true, |i| i % 5 != 2];
-    let cvkt =
-        Cvkt { nystrom: vec![1.0], rank: vec![1.0], iterations: 20_000, tolerance: 0.0, ..Cvkt::default() };
+    let cvkt = Cvkt { nystrom: vec![1.0], rank: vec![1.0], iterations: 20_000, tolerance: 0.0, ..Cvkt::default() };
     for (case, second) in golden.cases.iter().zip(second) {
         let observed = vec![mask(|_| true), mask(second), mask(|i| i % 3 != 1)];
         let done = cvkt.complete(&as_views(&kernels), &observed, 2).unwrap();

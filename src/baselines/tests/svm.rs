@@ -181,7 +181,8 @@ fn the_estimator_is_the_machine_and_linfa_cross_validates_it() {
     let names: Vec<i64> = labels.iter().map(|&l| [-3, 0, 40][l]).collect();
     let known = Labels::new(&names).unwrap();
     let machine = OneVsRest::fit(k.view(), &labels, 3, 100.0, 1e-8).unwrap();
-    let fitted = SvmClassifier::params().c(100.0).tolerance(1e-8).check().unwrap().fit_labels(k.view(), &known).unwrap();
+    let fitted =
+        SvmClassifier::params().c(100.0).tolerance(1e-8).check().unwrap().fit_labels(k.view(), &known).unwrap();
     assert_eq!(fitted.decision_values(k.view()).unwrap(), machine.decide(k.view()).unwrap());
     assert_eq!(fitted.classes(), [-3, 0, 40]);
     assert_eq!(fitted.accuracy(k.view(), &known).unwrap(), 1.0);

@@ -17,8 +17,7 @@ fn features(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
 
 fn all_kernels(rows: usize, columns: usize, seed: u64) -> Vec<f64> {
     let (x, other) = (features(rows, columns, seed), features(3, columns, seed + 1));
-    let published =
-        [multiview::rbf_kernel(x.view(), None).unwrap(), multiview::chi2_kernel(x.view(), None).unwrap()];
+    let published = [multiview::rbf_kernel(x.view(), None).unwrap(), multiview::chi2_kernel(x.view(), None).unwrap()];
     let additive = multiview::chi2_additive_kernel(x.view()).unwrap();
     let kinds = [
         Similarity::Rbf,
@@ -27,9 +26,7 @@ fn all_kernels(rows: usize, columns: usize, seed: u64) -> Vec<f64> {
         Similarity::Linear,
         Similarity::Polynomial { degree: 3 },
     ];
-    let own = kinds.map(|kind| {
-        FeatureKernel::fit(kind, Width::Mean, x.view()).unwrap().matrix(other.view()).unwrap()
-    });
+    let own = kinds.map(|kind| FeatureKernel::fit(kind, Width::Mean, x.view()).unwrap().matrix(other.view()).unwrap());
     published.iter().chain([&additive]).chain(&own).flat_map(|k| k.iter().copied()).collect()
 }
 

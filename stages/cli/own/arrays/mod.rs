@@ -38,7 +38,7 @@ pub fn deficient(m: ArrayView2<'_, f64>) -> Result<Option<(f64, f64)>> {
     let values = linalg::eigh(m)?.values;
     // The matrix is not empty, so there is a first and a last eigenvalue.
     let (least, most) = (values[0], values[values.len() - 1]);
-    Ok((least <= m.nrows() as f64 * f64::EPSILON * most).then_some((least, most)))
+    Ok((least <= linalg::tolerances::definite(m.nrows()) * most).then_some((least, most)))
 }
 
 /// An array to read.
@@ -145,7 +145,7 @@ impl Source {
         for (i, m) in batch.outer_iter().enumerate() {
             let name = &self.name;
             ensure!(
-                linalg::is_symmetric(m, 1e-8),
+                linalg::is_symmetric(m, linalg::tolerances::SYMMETRIC_INPUT),
                 "{name}: matrix {i} is not symmetric; save (A + A^T) / 2 if that is what you mean"
             );
             if let Some((least, most)) = deficient(m)? {

@@ -93,8 +93,10 @@ fn reduction(basis: Option<&str>, matrices: &Array3<f64>) -> Result<Reduction> {
     let Some(file) = basis else { return Ok(Reduction::fit(&[matrices.view()])?) };
     let mut source = Source::open(file)?;
     let shape = times(source.shape());
-    let wrong = || format!("{file} has shape {shape}; a basis of --reduce is (channels, range) with orthonormal columns");
-    let found = Reduction::from_basis(source.all()?.into_dimensionality::<Ix2>().with_context(wrong)?).with_context(wrong)?;
+    let wrong =
+        || format!("{file} has shape {shape}; a basis of --reduce is (channels, range) with orthonormal columns");
+    let found =
+        Reduction::from_basis(source.all()?.into_dimensionality::<Ix2>().with_context(wrong)?).with_context(wrong)?;
     let n = matrices.dim().1;
     ensure!(
         found.basis().nrows() == n,
