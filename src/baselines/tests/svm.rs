@@ -19,6 +19,10 @@ fn waves() -> (Array2<f64>, Vec<usize>) {
     (rbf(&x, 2.0), labels)
 }
 
+fn known(labels: &[usize]) -> Labels {
+    Labels::new(&labels.iter().map(|&l| l as i64).collect::<Vec<_>>()).unwrap()
+}
+
 fn rbf(x: &Array2<f64>, width: f64) -> Array2<f64> {
     Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
         let d: f64 = x.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
@@ -92,7 +96,7 @@ fn protocol_on_clusters() {
     let k = rbf(&x, 24.0);
     let protocol = Protocol { splits: 6, ..Protocol::default() };
     let start = std::time::Instant::now();
-    let report = protocol.evaluate(k.view(), &labels).unwrap();
+    let report = protocol.evaluate(k.view(), &known(&labels)).unwrap();
     println!("{:.1} +- {:.1} %, C {:?}", 100.0 * report.mean, 100.0 * report.deviation, report.chosen);
     println!("{:.2} s for 6 splits", start.elapsed().as_secs_f64());
     // The best rule that knows the centres gets the same samples right by this share; a machine that learns from ten samples a class
@@ -106,11 +110,11 @@ fn protocol_on_clusters() {
     assert!(report.mean > best - 0.1 && report.negative == 0, "{} of {best}", report.mean);
 
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let alone = one.install(|| protocol.evaluate(k.view(), &labels)).unwrap();
+    let alone = one.install(|| protocol.evaluate(k.view(), &known(&labels))).unwrap();
     assert_eq!(alone.accuracies, report.accuracies);
 
     let shuffled: Vec<usize> = (0..200).map(|i| i % 10).collect();
-    let chance = protocol.evaluate(k.view(), &shuffled).unwrap();
+    let chance = protocol.evaluate(k.view(), &known(&shuffled)).unwrap();
     assert!(chance.mean < 0.25, "{}", chance.mean);
 }
 
@@ -120,11 +124,11 @@ fn the_reported_accuracy_is_linfas_and_ours_is_the_same() {
     let (k, labels) = waves();
     let protocol = Protocol { splits: 6, fixed_c: Some(100.0), ..Protocol::default() };
     assert_eq!(protocol.reported, Reported::Linfa);
-    let linfa = protocol.evaluate(k.view(), &labels).unwrap();
-    let ours = Protocol { reported: Reported::Smo, ..protocol.clone() }.evaluate(k.view(), &labels).unwrap();
+    let linfa = protocol.evaluate(k.view(), &known(&labels)).unwrap();
+    let ours = Protocol { reported: Reported::Smo, ..protocol.clone() }.evaluate(k.view(), &known(&labels)).unwrap();
     assert_eq!((&linfa.accuracies, &linfa.chosen), (&ours.accuracies, &ours.chosen));
     assert_eq!(linfa.fixed_mean, ours.fixed_mean);
-    let fixed = Protocol { c: vec![100.0], fixed_c: None, ..protocol }.evaluate(k.view(), &labels).unwrap();
+    let fixed = Protocol { c: vec![100.0], fixed_c: None, ..protocol }.evaluate(k.view(), &known(&labels)).unwrap();
     assert_eq!((linfa.fixed_mean, fixed.fixed_mean), (Some(fixed.mean), None));
 }
 
@@ -140,28 +144,28 @@ fn indefinite_kernels_are_projected_and_counted() {
     let total: f64 = values.iter().map(|w| w.abs()).sum();
     assert!((psd.negative_mass - 0.5 / total).abs() < 1e-12);
     assert!(linalg::eigh(psd.kernel.view()).unwrap().values[0] > -1e-12);
-    let report = Protocol { splits: 2, ..Protocol::default() }.evaluate(bent.view(), &labels).unwrap();
+    let report = Protocol { splits: 2, ..Protocol::default() }.evaluate(bent.view(), &known(&labels)).unwrap();
     assert_eq!(report.negative, 1);
     // A singular kernel is no problem for the factor.
     let flat = Array2::from_elem((30, 30), 1.0);
-    assert!(Protocol { splits: 1, ..Protocol::default() }.evaluate(flat.view(), &labels).is_ok());
+    assert!(Protocol { splits: 1, ..Protocol::default() }.evaluate(flat.view(), &known(&labels)).is_ok());
 }
 
 #[test]
 fn bad_input_is_refused() {
     let (mut k, labels) = waves();
     let p = Protocol::default();
-    assert!(matches!(p.evaluate(k.view(), &labels[..29]), Err(Error::Shape { .. })));
+    assert!(matches!(p.evaluate(k.view(), &known(&labels[..29])), Err(Error::Shape { .. })));
     assert!(matches!(OneVsRest::fit(k.view(), &labels[..29], 3, 1.0, 1e-3), Err(Error::Shape { .. })));
     assert!(matches!(OneVsRest::fit(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Parameter { name: "c", .. })));
     assert!(matches!(OneVsRest::fit_linfa(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Svm(_))));
-    assert!(matches!(p.evaluate(k.view(), &[1; 30]), Err(Error::Parameter { name: "labels", .. })));
+    assert!(matches!(p.evaluate(k.view(), &known(&[1; 30])), Err(Error::Parameter { name: "labels", .. })));
     let all = Protocol { train: 1.0, ..p.clone() };
-    assert!(matches!(all.evaluate(k.view(), &labels), Err(Error::Parameter { name: "train", .. })));
+    assert!(matches!(all.evaluate(k.view(), &known(&labels)), Err(Error::Parameter { name: "train", .. })));
     let none = Protocol { c: vec![], ..p.clone() };
-    assert!(matches!(none.evaluate(k.view(), &labels), Err(Error::Parameter { name: "c", .. })));
+    assert!(matches!(none.evaluate(k.view(), &known(&labels)), Err(Error::Parameter { name: "c", .. })));
     k[[3, 4]] = f64::NAN;
-    assert!(matches!(p.evaluate(k.view(), &labels), Err(Error::NotFinite { sample: 3, .. })));
+    assert!(matches!(p.evaluate(k.view(), &known(&labels)), Err(Error::NotFinite { sample: 3, .. })));
 }
 
 /// A label beyond `classes` had no machine, and its samples were silently of no class.
@@ -179,13 +183,13 @@ fn labels_beyond_the_classes_are_refused_by_name() {
 fn the_estimator_is_the_machine_and_linfa_cross_validates_it() {
     let (k, labels) = waves();
     let names: Vec<i64> = labels.iter().map(|&l| [-3, 0, 40][l]).collect();
-    let known = Labels::new(&names).unwrap();
+    let classes = Labels::new(&names).unwrap();
     let machine = OneVsRest::fit(k.view(), &labels, 3, 100.0, 1e-8).unwrap();
     let fitted =
-        SvmClassifier::params().c(100.0).tolerance(1e-8).check().unwrap().fit_labels(k.view(), &known).unwrap();
+        SvmClassifier::params().c(100.0).tolerance(1e-8).check().unwrap().fit_labels(k.view(), &classes).unwrap();
     assert_eq!(fitted.decision_values(k.view()).unwrap(), machine.decide(k.view()).unwrap());
     assert_eq!(fitted.classes(), [-3, 0, 40]);
-    assert_eq!(fitted.accuracy(k.view(), &known).unwrap(), 1.0);
+    assert_eq!(fitted.accuracy(k.view(), &classes).unwrap(), 1.0);
     let ended = fitted.convergence().unwrap();
     assert!(ended.converged() && ended.value <= 1e-8 && ended.iterations > 0, "{ended}");
 
@@ -194,7 +198,7 @@ fn the_estimator_is_the_machine_and_linfa_cross_validates_it() {
         (1.3 * i as f64 + 0.5 * j as f64).sin() + if labels[i] == j { 0.6 } else { 0.0 }
     });
     let params = SvmClassifier::params().kernel(SvmKernel::Gaussian { gamma: 0.5 }).c(100.0).tolerance(1e-8);
-    let from_rows = params.clone().check().unwrap().fit_labels(x.view(), &known).unwrap();
+    let from_rows = params.clone().check().unwrap().fit_labels(x.view(), &classes).unwrap();
     let apart = from_rows.decision_values(x.view()).unwrap() - fitted.decision_values(k.view()).unwrap();
     assert!(apart.iter().all(|e| e.abs() < 1e-6));
 
@@ -217,15 +221,15 @@ fn the_estimator_is_the_machine_and_linfa_cross_validates_it() {
 #[test]
 fn the_estimator_refuses_in_one_shape() {
     let (mut k, labels) = waves();
-    let known = Labels::from_indices(&labels, 3).unwrap();
+    let classes = Labels::from_indices(&labels, 3).unwrap();
     let machine = SvmClassifier::params().check().unwrap();
     let said = |k: &Array2<f64>, l: &Labels| machine.fit_labels(k.view(), l).unwrap_err().to_string();
     assert!(said(&k, &Labels::new(&[1; 30]).unwrap()).contains("a classifier needs two classes"));
-    assert!(said(&k.slice(s![.., ..29]).to_owned(), &known).contains("expected"));
+    assert!(said(&k.slice(s![.., ..29]).to_owned(), &classes).contains("expected"));
     k[[3, 4]] = 7.0;
-    assert!(said(&k, &known).contains("not symmetric"));
+    assert!(said(&k, &classes).contains("not symmetric"));
     k[[3, 4]] = f64::NAN;
-    assert!(said(&k, &known).contains("sample 3 contains NaN"));
+    assert!(said(&k, &classes).contains("sample 3 contains NaN"));
     for (params, name) in [
         (SvmClassifier::params().c(-1.0), "`c` = -1"),
         (SvmClassifier::params().tolerance(f64::NAN), "`tolerance` = NaN"),

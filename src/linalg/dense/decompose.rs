@@ -1,9 +1,10 @@
 //! Decompositions of one matrix: A = V diag(w) V^T, A = U diag(s) V^T, A = L L^T, min ||A X - B||.
 //!
-//! [`faer`] does the work, with the scalars of `fixed`: the same bits on every machine.
+//! [`faer`] does the work, with the scalars of `fixed`: the same bits on every machine. Cholesky factors are our own, see `cholesky`.
 
+use super::cholesky;
 use crate::{Error, Real, Result};
-use faer::linalg::solvers::{Solve, SolveLstsq};
+use faer::linalg::solvers::SolveLstsq;
 use faer::{MatRef, Side};
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -79,8 +80,8 @@ pub fn svd<T: Real>(a: ArrayView2<'_, T>) -> Result<Svd<T>> {
 pub fn cholesky<T: Real>(a: ArrayView2<'_, T>) -> Result<Array2<T>> {
     square("cholesky", &a)?;
     finite("cholesky", &a)?;
-    let f = as_faer(&a).llt(Side::Lower).map_err(|_| Error::NotPositiveDefinite { what: "cholesky" })?;
-    Ok(from_faer(f.L()))
+    let u = cholesky::factor(a).ok_or(Error::NotPositiveDefinite { what: "cholesky" })?;
+    Ok(u.reversed_axes().as_standard_layout().into_owned())
 }
 
 /// X with A X = B for symmetric positive definite A, by Cholesky.
@@ -91,8 +92,8 @@ pub fn solve_spd<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Result<
     if a.nrows() != b.nrows() {
         return Err(Error::Shape { what: "solve_spd", left: a.shape().to_vec(), right: b.shape().to_vec() });
     }
-    let f = as_faer(&a).llt(Side::Lower).map_err(|_| Error::NotPositiveDefinite { what: "solve_spd" })?;
-    Ok(from_faer(f.solve(as_faer(&b)).as_ref()))
+    let u = cholesky::factor(a).ok_or(Error::NotPositiveDefinite { what: "solve_spd" })?;
+    Ok(cholesky::solve(&u, b))
 }
 
 /// The X of least norm that minimises ||A X - B||_F. Singular values below `rcond` times the largest count as zero.
