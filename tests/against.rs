@@ -23,7 +23,7 @@ impl Pair {
         let here = Project::new(&yaml);
         here.ok(&format!("run {TARGETS} --offline"));
         let lock = std::fs::read_to_string(here.path().join("repro.smoke.lock")).unwrap();
-        let path = here.ok(&format!("path regression-results metrics.json --profile smoke"));
+        let path = here.ok("path regression-results metrics.json --profile smoke");
         let metrics = serde_json::from_str(&std::fs::read_to_string(here.path().join(path.trim())).unwrap()).unwrap();
         Pair { here, there: tempfile::tempdir().unwrap(), lock, metrics }
     }

@@ -32,8 +32,8 @@ pub(super) fn factor<T: Real>(a: ArrayView2<'_, T>) -> Option<Array2<T>> {
             let row = &mut rest[c..n];
             small_gemm((1, n - c, c - from), &minus, (BLOCK, 1), &done[(from * n + c).min(c * n)..], n, row, n, true);
             let root = num_traits::Float::sqrt(row[0]);
-            // A pivot that is negative has no root, and NaN compares false.
-            if !(root > T::of(0.0)) {
+            // A negative pivot has no root.
+            if num_traits::Float::is_nan(root) || root <= T::of(0.0) {
                 return None;
             }
             row[0] = root;

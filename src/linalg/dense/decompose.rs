@@ -2,7 +2,7 @@
 //!
 //! [`faer`] does the work, with the scalars of `fixed`: the same bits on every machine. Cholesky factors are our own, see `cholesky`.
 
-use super::cholesky;
+use super::cholesky::{factor, solve};
 use crate::{Error, Real, Result};
 use faer::linalg::solvers::SolveLstsq;
 use faer::{MatRef, Side};
@@ -80,7 +80,7 @@ pub fn svd<T: Real>(a: ArrayView2<'_, T>) -> Result<Svd<T>> {
 pub fn cholesky<T: Real>(a: ArrayView2<'_, T>) -> Result<Array2<T>> {
     square("cholesky", &a)?;
     finite("cholesky", &a)?;
-    let u = cholesky::factor(a).ok_or(Error::NotPositiveDefinite { what: "cholesky" })?;
+    let u = factor(a).ok_or(Error::NotPositiveDefinite { what: "cholesky" })?;
     Ok(u.reversed_axes().as_standard_layout().into_owned())
 }
 
@@ -92,8 +92,8 @@ pub fn solve_spd<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Result<
     if a.nrows() != b.nrows() {
         return Err(Error::Shape { what: "solve_spd", left: a.shape().to_vec(), right: b.shape().to_vec() });
     }
-    let u = cholesky::factor(a).ok_or(Error::NotPositiveDefinite { what: "solve_spd" })?;
-    Ok(cholesky::solve(&u, b))
+    let u = factor(a).ok_or(Error::NotPositiveDefinite { what: "solve_spd" })?;
+    Ok(solve(&u, b))
 }
 
 /// The X of least norm that minimises ||A X - B||_F. Singular values below `rcond` times the largest count as zero.
@@ -137,19 +137,19 @@ pub fn lstsq<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> R
 /// most that condition times eps, so three of them reach the accuracy of a QR decomposition, at the speed of products.
 fn by_normal_equations<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> Option<Array2<T>> {
     let gram = crate::matmul(a.t(), a);
-    let u = cholesky::factor(gram.view())?;
-    let inverse = cholesky::solve(&u, Array2::eye(a.ncols()).view());
+    let u = factor(gram.view())?;
+    let inverse = solve(&u, Array2::eye(a.ncols()).view());
     let condition = gram.diag().sum() * inverse.diag().sum();
     let root = num_traits::Float::sqrt(condition);
     // NaN and infinity compare false.
     if !(condition * T::epsilon() < T::of(1e-5) && root * rcond * T::of(1e3) < T::of(1.0)) {
         return None;
     }
-    let mut x = cholesky::solve(&u, crate::matmul(a.t(), b).view());
+    let mut x = solve(&u, crate::matmul(a.t(), b).view());
     for _ in 0..3 {
         let mut residual = b.to_owned();
         crate::gemm(T::of(-1.0), a, x.view(), T::of(1.0), residual.view_mut());
-        x += &cholesky::solve(&u, crate::matmul(a.t(), residual.view()).view());
+        x += &solve(&u, crate::matmul(a.t(), residual.view()).view());
     }
     Some(x)
 }
