@@ -2,9 +2,9 @@
 
 usage: python3 subject.py T.npz E.npz subject.npz > subject.json     (pip install pyriemann)
 
-T.npz and E.npz come from this project, so that anybody can make them again:
-  cargo run --release -p datasets --example simulate -- FOLDER 1 '{"trials_per_class": 12}'
-  repro covariances --gdf FOLDER/A01T.gdf -o T.npz      (and the same for E)
+T.npz and E.npz hold `covariances` and `labels` of subject 1, written by this project, so that anybody can make them again: with
+`trials_per_class: 12` in the profile smoke of pipeline.yaml, `repro run covariances --profile smoke --offline`, and
+`repro path 'covariances/*' --profile smoke` says where the arrays are.
 Left hand (1) against right hand (2). The matrices are stored in single precision, to be small; the golden numbers are those of the stored ones.
 """
 
