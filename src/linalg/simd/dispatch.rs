@@ -122,3 +122,40 @@ macro_rules! kernels {
 }
 kernels!(f32);
 kernels!(f64);
+
+/// Runs `f` compiled for the instruction set in use.
+///
+/// Only what is inlined into `f` is compiled for that set: all of it must be `#[inline(always)]`, the closure itself too.
+/// Without AVX2 a fused multiply-add of `f` is a call of the C library, which is slow and has the same bits.
+///
+/// ```
+/// use linalg::batch::F64x8;
+/// let (a, b) = (F64x8::splat(2.0), F64x8::splat(3.0));
+/// let c = linalg::simd::vectorised(#[inline(always)] || a.fma(b, F64x8::ONE));
+/// assert_eq!(c.0, [7.0; 8]);
+/// ```
+#[inline(always)]
+pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
+        fn wide<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        #[inline]
+        #[target_feature(enable = "avx2,fma")]
+        fn fma<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        match level() {
+            // SAFETY: `level` only returns what it has found on this machine.
+            Level::Avx512 => unsafe { wide(f) },
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { fma(f) },
+            Level::Plain => f(),
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    f()
+}

@@ -6,8 +6,8 @@
 //! Eigenvalues come unsorted. Each absolute error is of the order of the rounding unit times the norm.
 
 use crate::Error;
-use crate::batch::lanes::{LANES, V, simd};
 use crate::batch::tridiagonal::{accumulate, tridiagonalise};
+use crate::batch::{LANES, V, vectorised};
 use std::cmp::Ordering;
 
 /// Sweeps allowed for one eigenvalue; two or three are typical.
@@ -59,7 +59,7 @@ impl Eigen {
     /// Eigenvalues of the positive definite matrices whose lower triangles are the columns of `a` (destroyed).
     pub fn values(&mut self, a: &mut [V]) -> Result<(), Fault> {
         let scale = to_safe_range(a, largest_diagonal(self.n, a));
-        let converged = simd(
+        let converged = vectorised(
             #[inline(always)]
             || {
                 tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w);
@@ -73,7 +73,7 @@ impl Eigen {
     /// Eigenvalues and eigenvectors; `a` is destroyed.
     pub fn vectors(&mut self, a: &mut [V]) -> Result<(), Fault> {
         let scale = to_safe_range(a, largest_entry(self.n, a));
-        simd(
+        vectorised(
             #[inline(always)]
             || tridiagonalise(self.n, a, &mut self.d, &mut self.e, &mut self.tau, &mut self.w),
         );
@@ -84,7 +84,7 @@ impl Eigen {
 
     /// The second half of [`Eigen::vectors`], after the tridiagonal form.
     pub fn finish(&mut self, a: &[V]) -> Result<(), Fault> {
-        let converged = simd(
+        let converged = vectorised(
             #[inline(always)]
             || {
                 accumulate(self.n, a, &self.tau, &mut self.z);
@@ -96,7 +96,7 @@ impl Eigen {
 
     /// The lower triangle (by columns) of Z diag(f) Z^T, f one vector per eigenvalue.
     pub fn rebuild(&mut self, f: &[V], out: &mut [V]) {
-        simd(
+        vectorised(
             #[inline(always)]
             || rebuild(self.n, &self.z, f, &mut self.w, out),
         )

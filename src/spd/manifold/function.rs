@@ -1,11 +1,11 @@
 //! Functions of symmetric matrices, in batches: f(A) = Z diag(f(d)) Z^T.
 //!
-//! Batches are (k, n, n). Groups of eight run side by side (see `lanes.rs`); blocks of groups go to the threads, each with
+//! Batches are (k, n, n). Groups of eight run side by side (see `linalg::batch`); blocks of groups go to the threads, each with
 //! one workspace. Logarithms need no eigenvalues (`logarithm.rs`).
 
 use crate::batch::eigen::{Eigen, Fault, positive};
-use crate::batch::lanes::{LANES, V, pack, unpack_lane};
 use crate::batch::logarithm::Logarithm;
+use crate::batch::{LANES, V, pack, unpack_lane};
 use crate::check;
 use crate::{Error, Result};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Zip};

@@ -4,7 +4,7 @@
 //! as soon as u_i is known, u_i K_i is added to the next K^T u. K is read once per iteration instead of twice.
 
 use super::check_problem;
-use crate::batch::lanes::{LANES, V, simd};
+use crate::batch::{LANES, V, vectorised};
 use crate::{Error, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
@@ -189,7 +189,7 @@ impl Scaling {
 
     /// v = b / K^T u, then u = a / K v.
     pub fn iterate(&mut self) {
-        simd(
+        vectorised(
             #[inline(always)]
             || {
                 let columns = self.scaled.iter_mut().zip(&mut self.next).zip(self.b.as_chunks::<LANES>().0);
@@ -233,8 +233,8 @@ impl Scaling {
 /// The sum of the lanes. Not inlined: seeing it, the compiler adds up four rows side by side, and spends most of the loop on
 /// shuffling them there.
 #[inline(never)]
-fn total(V(s): &V) -> f64 {
-    ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+fn total(v: &V) -> f64 {
+    v.sum()
 }
 
 /// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, four rows at a time. `width` counts vectors of eight.
