@@ -31,7 +31,7 @@ pub use batch::Clamp;
 pub use dense::{
     Eigh, Svd, cholesky, eigh, gemm, is_symmetric, lstsq, matmul, smat, solve_spd, svd, svec, sym_fn, symmetrise,
 };
-pub use error::{Error, Result};
+pub use error::{Error, InputError, Result};
 pub use real::Real;
 
 // The names of these modules before they moved; callers change to `small` and `batch`.

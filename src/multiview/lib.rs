@@ -37,7 +37,7 @@ mod mask;
 mod order;
 mod views;
 
-pub use error::{Error, Result};
+pub use error::{Error, InputError, Result};
 pub use feature_kernel::{FeatureKernel, Similarity, Width};
 pub use kernel::{chi2_additive_kernel, chi2_distances, chi2_kernel, euclidean_distances, one_hot, rbf_kernel};
 pub use linkage::{Merge, average_linkage, optimal_leaf_order};

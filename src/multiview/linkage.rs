@@ -3,7 +3,7 @@
 //! The leaf order minimises the sum of distances between neighbours over all 2^(l-1) flips of the tree (Bar-Joseph et al.
 //! 2001, O(l^3)). Merges are listed as scipy's `linkage` does: clusters 0..l are the samples, l + k is the k-th merge.
 
-use crate::{Error, Result, check};
+use crate::{Error, InputError, Result, check};
 use ndarray::{Array2, ArrayView2};
 
 /// One merge of two clusters.
@@ -24,10 +24,10 @@ pub fn average_linkage(distances: ArrayView2<'_, f64>) -> Result<Vec<Merge>> {
     let what = "average_linkage";
     let l = distances.nrows();
     if l == 0 {
-        return Err(Error::Empty { what });
+        return Err(InputError::empty(what).into());
     }
     if distances.ncols() != l {
-        return Err(Error::Shape { what, expected: vec![l, l], got: distances.shape().to_vec() });
+        return Err(InputError::shape(what, [l, l], distances.shape()).into());
     }
     check::finite(what, &distances)?;
     if !linalg::is_symmetric(distances, 1e-10) {
@@ -101,16 +101,12 @@ pub fn optimal_leaf_order(distances: ArrayView2<'_, f64>, merges: &[Merge]) -> R
     let l = distances.nrows();
     if merges.len() + 1 != l || distances.ncols() != l {
         let expected = vec![merges.len() + 1, merges.len() + 1];
-        return Err(Error::Shape { what: "optimal_leaf_order", expected, got: distances.shape().to_vec() });
+        return Err(InputError::shape("optimal_leaf_order", expected, distances.shape()).into());
     }
     let mut tree = Tree { l, merges, leaves: (0..l).map(|i| vec![i]).collect(), best: Array2::zeros((l, l)) };
     for m in merges {
         if m.left.max(m.right) >= tree.leaves.len() {
-            return Err(Error::Shape {
-                what: "merges",
-                expected: vec![tree.leaves.len()],
-                got: vec![m.left.max(m.right)],
-            });
+            return Err(InputError::shape("merges", [tree.leaves.len()], [m.left.max(m.right)]).into());
         }
         tree.merge(&distances, m);
     }

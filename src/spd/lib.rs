@@ -63,7 +63,7 @@ mod manifold;
 mod transfer;
 mod transport;
 
-pub use error::{Error, Result};
+pub use error::{Error, InputError, Result};
 pub use manifold::{
     CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Plane, Reduction, Selection, covariance,
     covariances, distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means,

@@ -13,7 +13,7 @@ fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -
     let n = labels.len();
     if n == 0 || kernel.dim() != (n, n) {
         let expected = format!("({n}, {n}), n >= 1, as there are {n} labels");
-        return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+        return Err(Error::Input(estimator::Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() }));
     }
     if let Some((sample, label)) = labels.iter().enumerate().find(|(_, label)| **label >= classes) {
         let why = format!("sample {sample} has class {label}, but classes count from 0 to {} here", classes.max(1) - 1);
@@ -122,7 +122,11 @@ impl OneVsRest {
     pub fn decide(&self, cross: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         if cross.ncols() != self.alpha.nrows() {
             let expected = format!("(tests, {})", self.alpha.nrows());
-            return Err(Error::Shape { what: "cross kernel", expected, got: cross.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "cross kernel",
+                expected,
+                got: cross.shape().to_vec(),
+            }));
         }
         Ok(matmul(cross, self.alpha.view()) - &self.rho)
     }

@@ -155,7 +155,11 @@ impl Protocol {
         self.check()?;
         if kernel.nrows() != labels.len() {
             let expected = format!("({0}, {0}) as there are {0} labels", labels.len());
-            return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "kernel",
+                expected,
+                got: kernel.shape().to_vec(),
+            }));
         }
         let psd = PsdKernel::project(kernel)?;
         // Labels may be any numbers; machines count from 0.

@@ -27,13 +27,17 @@ impl PsdKernel {
     pub fn project(kernel: ArrayView2<'_, f64>) -> Result<Self> {
         let (n, cols) = kernel.dim();
         if n == 0 {
-            return Err(Error::Empty { what: "kernel" });
+            return Err(Error::Input(estimator::Error::Empty { what: "kernel" }));
         }
         if n != cols {
-            return Err(Error::Shape { what: "kernel", expected: format!("({n}, {n})"), got: kernel.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "kernel",
+                expected: format!("({n}, {n})"),
+                got: kernel.shape().to_vec(),
+            }));
         }
         if let Some(sample) = kernel.rows().into_iter().position(|row| row.iter().any(|v| !v.is_finite())) {
-            return Err(Error::NotFinite { what: "kernel", sample });
+            return Err(Error::Input(estimator::Error::NotFinite { what: "kernel", sample }));
         }
         let sym = symmetrise(kernel);
         let e = eigh(sym.view())?;

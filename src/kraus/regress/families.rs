@@ -23,14 +23,6 @@ const SMALLER: f64 = 0.01;
 /// Trace penalties, over the sum of squares of Y.
 const PENALTIES: [f64; 3] = [1e-5, 1e-4, 1e-3];
 
-pub(super) fn not_definite() -> Error {
-    Error::Parameter {
-        name: "mean",
-        value: 0.0,
-        expected: "positive definite means of X and Y; use positivity `output` or `none`",
-    }
-}
-
 /// The signed family, chosen.
 pub(super) struct Signed {
     choice: ridge::Choice,
@@ -120,7 +112,9 @@ pub(super) fn complete(
         Some(r) => RANKS.into_iter().filter(|k| *k < r).chain([r]).collect(),
         None => RANKS.into_iter().filter(|r| *r <= most).collect(),
     };
-    let Some(curve) = path_errors(x, y, folds, (folds.count(), &ranks, 0.0, 25))? else { return Err(not_definite()) };
+    let Some(curve) = path_errors(x, y, folds, (folds.count(), &ranks, 0.0, 25))? else {
+        return Err(Error::MeanNotDefinite);
+    };
     let chosen = if rank.is_some() { curve.len() - 1 } else { one_standard_error(&curve) };
     let mut tried = Tried { complete: true, curve, chosen, note: "no penalty".into() };
     let (mut penalty, at) = (0.0, tried.score().rank);

@@ -10,7 +10,7 @@ use super::folds::{Score, one_standard_error};
 use super::unpenalised::{Method, Pairs, Plan, ranks};
 use super::{Family, LARGEST, Positivity, RegressParams, Regression, regress_watched};
 use crate::completion::Watch;
-use crate::error::{Error, FitError};
+use crate::error::{FitError, InputError};
 use crate::solvers::Fit;
 
 /// Below this relative validation error the exact solvers are tried as well.
@@ -95,7 +95,7 @@ pub fn fit_watched(pairs: &Pairs, params: &FitParams, watch: Watch<'_>) -> Resul
         return Ok(Outcome { unpenalised: Some(found), regression: None, use_regression: false, reason: why });
     }
     let Some((x, y)) = &pairs.samples else {
-        return Err(Error::Empty { what: "samples", shape: vec![0] }.into());
+        return Err(InputError::empty("samples").into());
     };
     let how = RegressParams { family: params.family, folds: pairs.folds.count(), seed: params.seed, rank: params.rank };
     let regression = regress_watched(x.view(), y.view(), &how, watch)?;

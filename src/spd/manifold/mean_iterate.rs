@@ -2,7 +2,7 @@
 
 use crate::batch::triangular::{cholesky, flip_transpose, invert_lower};
 use crate::manifold::mean::Mean;
-use crate::{Error, Metric, Result};
+use crate::{Error, InputError, Metric, Result};
 use ndarray::ArrayView2;
 
 /// Number of past steps that the quasi-Newton direction uses.
@@ -148,9 +148,5 @@ impl MeanIterate {
 }
 
 fn square(x: &[f64], n: usize) -> Result<ArrayView2<'_, f64>> {
-    ArrayView2::from_shape((n, n), x).map_err(|_| Error::Shape {
-        what: "mean",
-        expected: vec![n, n],
-        got: vec![x.len()],
-    })
+    ArrayView2::from_shape((n, n), x).map_err(|_| InputError::shape("mean", [n, n], [x.len()]).into())
 }

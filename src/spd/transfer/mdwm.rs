@@ -5,7 +5,7 @@
 //! *Transfer learning for SSVEP-based BCI using Riemannian similarities between users*, EUSIPCO 2018; pyRiemann's `MDWM`).
 
 use crate::manifold::mean::{Selection, means};
-use crate::{CheckedMeanParams, Error, Mdm, Metric, Result, geodesic};
+use crate::{CheckedMeanParams, InputError, Mdm, Metric, Result, geodesic};
 use ndarray::{Array3, ArrayView3, Axis};
 
 /// A fitted classifier; predictions are those of an [`Mdm`] with the mixed means.
@@ -23,13 +23,13 @@ impl Mdwm {
         params: &CheckedMeanParams,
     ) -> Result<Self> {
         if !(0.0..=1.0).contains(&tradeoff) {
-            return Err(Error::Parameter { name: "tradeoff", value: tradeoff, must: "in [0, 1]" });
+            return Err(InputError::parameter("tradeoff", tradeoff, "in [0, 1]").into());
         }
         let (classes, from) = class_means(source, source_labels, params)?;
         let (others, to) = class_means(target, target_labels, params)?;
         if classes != others {
             let (expected, got) = (vec![classes.len()], vec![others.len()]);
-            return Err(Error::Shape { what: "classes of the target", expected, got });
+            return Err(InputError::shape("classes of the target", expected, got).into());
         }
         let mut mixed = Array3::zeros(from.dim());
         for (mut out, (a, b)) in mixed.outer_iter_mut().zip(from.outer_iter().zip(to.outer_iter())) {
@@ -52,7 +52,7 @@ pub(crate) fn class_means(
 ) -> Result<(Vec<i64>, Array3<f64>)> {
     let k = x.len_of(Axis(0));
     if labels.len() != k {
-        return Err(Error::Shape { what: "labels", expected: vec![k], got: vec![labels.len()] });
+        return Err(InputError::shape("labels", [k], [labels.len()]).into());
     }
     let mut classes = labels.to_vec();
     classes.sort_unstable();

@@ -17,7 +17,7 @@
 
 use super::learned::MapLoss;
 use crate::manifold::function::{invsqrtm, logm};
-use crate::{Error, Result};
+use crate::{InputError, Result};
 use linalg::{gemm, matmul};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -60,7 +60,7 @@ impl OutputLoss {
     pub fn value_and_gradient(&self, a: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let (q, p) = (self.start.dim().1, self.start.dim().2);
         let r = a.len() / (q * p);
-        let a = ArrayView3::from_shape((r, q, p), a).map_err(|_| Error::Empty { what: "operators" })?;
+        let a = ArrayView3::from_shape((r, q, p), a).map_err(|_| InputError::empty("operators"))?;
         let samples: Vec<usize> = (0..self.x.dim().0).collect();
         let blocks: Vec<Result<(f64, Array3<f64>)>> =
             samples.par_chunks(BLOCK).map(|block| self.block(a, block)).collect();
@@ -143,7 +143,7 @@ impl OutputLoss {
         }
         let (r, q, p) = a.dim();
         let flat = |x: ArrayView3<'_, f64>| {
-            x.to_owned().into_shape_with_order((x.dim().0, q * p)).map_err(|_| Error::Empty { what: "operators" })
+            x.to_owned().into_shape_with_order((x.dim().0, q * p)).map_err(|_| InputError::empty("operators"))
         };
         let (a, start) = (flat(a)?, flat(self.start.view())?);
         let (own, cross, fixed) =

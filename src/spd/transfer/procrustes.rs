@@ -12,7 +12,7 @@
 use super::mdwm::class_means;
 use crate::manifold::function::{one, sandwich};
 use crate::manifold::mean::mean;
-use crate::{CheckedMeanParams, Error, Metric, Result, check, powm};
+use crate::{CheckedMeanParams, Error, InputError, Metric, Result, check, powm};
 use linalg::matmul;
 use ndarray::{Array2, Array3, ArrayView3, Axis};
 
@@ -75,7 +75,7 @@ impl Procrustes {
         let (others, t) = class_means(calibration.view(), target_labels, params)?;
         if classes != others {
             let (expected, got) = (vec![classes.len()], vec![others.len()]);
-            return Err(Error::Shape { what: "classes of the target", expected, got });
+            return Err(InputError::shape("classes of the target", expected, got).into());
         }
         let start = best_start(&s, &t)?;
         let (rotation, loss, converged) = descend(start, &s, &t)?;

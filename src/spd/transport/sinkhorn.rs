@@ -5,7 +5,7 @@
 
 use super::check_problem;
 use crate::batch::{LANES, V, vectorised};
-use crate::{Error, Result};
+use crate::{Error, InputError, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// Rows of K handled together.
@@ -31,17 +31,13 @@ impl SinkhornParams {
     pub fn check(self) -> Result<CheckedSinkhornParams> {
         let Self { regularisation, iterations, tolerance } = self;
         if !(regularisation > 0.0 && regularisation.is_finite()) {
-            return Err(Error::Parameter {
-                name: "regularisation",
-                value: regularisation,
-                must: "positive and finite",
-            });
+            return Err(InputError::parameter("regularisation", regularisation, "positive and finite").into());
         }
         if iterations == 0 {
-            return Err(Error::Parameter { name: "iterations", value: 0.0, must: "at least 1" });
+            return Err(InputError::parameter("iterations", 0.0, "at least 1").into());
         }
         if !(tolerance >= 0.0 && tolerance.is_finite()) {
-            return Err(Error::Parameter { name: "tolerance", value: tolerance, must: "zero or positive" });
+            return Err(InputError::parameter("tolerance", tolerance, "zero or positive").into());
         }
         Ok(CheckedSinkhornParams(self))
     }
@@ -62,7 +58,7 @@ pub fn regularisation_from_median(cost: ArrayView2<'_, f64>) -> Result<f64> {
 /// The median, the mean of the middle two for an even count.
 pub(crate) fn median(mut x: Vec<f64>) -> Result<f64> {
     if x.is_empty() {
-        return Err(Error::Empty { what: "median" });
+        return Err(InputError::empty("median").into());
     }
     x.sort_unstable_by(f64::total_cmp);
     let m = x.len() / 2;

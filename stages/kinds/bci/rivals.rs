@@ -128,14 +128,14 @@ impl Stage for Rivals {
                 }
                 // Few calibration trials may lack a class: these methods have no result then.
                 "RPA" => match Procrustes::fit((from.view(), &from_labels), (y, known_labels), &params) {
-                    Err(spd::Error::Shape { .. }) => continue,
+                    Err(spd::Error::Input(spd::InputError::Shape { .. })) => continue,
                     found => {
                         let found = found?;
                         judge(found.source(new.view())?.view(), found.target(rest)?.view())?
                     }
                 },
                 _ => match Mdwm::fit((new.view(), &labels), (calibration, known_labels), p.tradeoff, &params) {
-                    Err(spd::Error::Shape { .. }) => continue,
+                    Err(spd::Error::Input(spd::InputError::Shape { .. })) => continue,
                     found => spd::scores(truth, &found?.mdm().predict(rest)?)?,
                 },
             };

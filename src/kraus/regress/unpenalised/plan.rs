@@ -5,7 +5,7 @@
 
 use super::pairs::Pairs;
 use crate::{
-    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Error, Fit, FitError, Gamma, History, Lbfgs,
+    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Fit, FitError, Gamma, History, InputError, Lbfgs,
     LbfgsParams, MomentObjective, Moments, Problem, Solver, Stack, Start, Stop, Stopping, closed_form,
 };
 use ndarray::Array3;
@@ -175,7 +175,7 @@ impl Plan {
 }
 
 fn nothing() -> FitError {
-    Error::Empty { what: "data: neither samples nor moments", shape: vec![0] }.into()
+    InputError::empty("data (samples or moments)").into()
 }
 
 /// Mean square error of one map on the samples behind moments.

@@ -4,7 +4,7 @@ use super::super::folds::{Score, least};
 use super::pairs::Pairs;
 use super::plan::Plan;
 use crate::completion::Watch;
-use crate::{Error, FitError};
+use crate::{FitError, InputError};
 use rayon::prelude::*;
 
 type Result<T, E = FitError> = std::result::Result<T, E>;
@@ -35,7 +35,7 @@ pub fn curve(data: &Pairs, plan: &Plan, ranks: &[usize], watch: Watch<'_>) -> Re
         }
     }
     if curve.is_empty() {
-        return Err(Error::Empty { what: "list of ranks", shape: vec![0] }.into());
+        return Err(InputError::empty("list of ranks").into());
     }
     Ok(curve)
 }
