@@ -29,4 +29,4 @@ pub use lane::{LANES, Lane};
 pub(crate) use pack::lane_pack;
 pub(crate) use product::lane_residual_body;
 pub use product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
-pub(crate) use product_tile::{LaneProduct, lane_product};
+pub(crate) use product_tile::lane_product;

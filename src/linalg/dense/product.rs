@@ -5,8 +5,8 @@
 //! change the speed and no bit.
 
 use crate::Real;
+use crate::simd::Product;
 use crate::simd::dispatch::RawProduct;
-use crate::small::Product;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 /// Rows of A, columns of B and the depth of a block. A block of B (256 x 96 numbers) stays in the second cache while all
@@ -121,9 +121,12 @@ fn tiles<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMu
         a_col: used(k, a.strides()[1]),
         b: b.as_ptr(),
         b_row: used(k, b.strides()[0]),
+        b_col: 1,
         c: c.as_mut_ptr(),
         c_row: used(m, c.strides()[0]),
+        c_col: 1,
         add,
+        lower: false,
     };
     // SAFETY: shapes and strides are those of live views, with rows as the kernel needs them; C is borrowed exclusively.
     unsafe { T::product(RawProduct(g)) }

@@ -2,16 +2,16 @@
 //!
 //! Results depend neither on the instruction set (see the module above) nor on the number of threads.
 
+use super::Product;
 #[cfg(target_arch = "x86_64")]
 use super::level::{Level, level};
 use super::plain::Plain;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
 use crate::batch::{
-    Clamp, LANES, Lane, LaneProduct, LaneSum, backward_body, forward_body, lane_pack, lane_product, lane_residual_body,
-    lane_sum,
+    Clamp, LANES, Lane, LaneSum, backward_body, forward_body, lane_pack, lane_product, lane_residual_body, lane_sum,
 };
-use crate::small::{AdamStep, Dots, Product, adam_body, add_body, dots, product, residual_body};
+use crate::small::{AdamStep, Dots, adam_body, add_body, dots, product, residual_body};
 
 /// The kernels of a scalar type. Call them through the functions of [`crate::small`] and [`crate::batch`].
 pub trait Kernels: Sized + Copy {
@@ -30,7 +30,7 @@ pub trait Kernels: Sized + Copy {
     #[doc(hidden)]
     fn clamp_backward(c: &mut Clamp<Self>);
     #[doc(hidden)]
-    unsafe fn lane_product(g: RawLaneProduct<Self>);
+    unsafe fn lane_product(g: RawProduct<Self>);
     #[doc(hidden)]
     unsafe fn lane_sum(g: RawLaneSum<Self>);
     #[doc(hidden)]
@@ -43,8 +43,6 @@ pub trait Kernels: Sized + Copy {
 pub struct RawProduct<T>(pub(crate) Product<T>);
 #[doc(hidden)]
 pub struct RawDots<T>(pub(crate) Dots<T>);
-#[doc(hidden)]
-pub struct RawLaneProduct<T>(pub(crate) LaneProduct<T>);
 #[doc(hidden)]
 pub struct RawLaneSum<T>(pub(crate) LaneSum<T>);
 
@@ -91,9 +89,9 @@ macro_rules! kernels {
                     unsafe { dots::<Avx512<$t>>(g) }, unsafe { dots::<Avx2<$t>>(g) }, unsafe { dots::<Plain<$t>>(g) });
                 run(g.0);
             }
-            unsafe fn lane_product(g: RawLaneProduct<Self>) {
+            unsafe fn lane_product(g: RawProduct<Self>) {
                 // SAFETY (of the three calls, here and below): as for `product`.
-                versions!($t, run(g: LaneProduct<$t>) -> (), unsafe { lane_product::<Avx512<$t>>(g) },
+                versions!($t, run(g: Product<$t>) -> (), unsafe { lane_product::<Avx512<$t>>(g) },
                     unsafe { lane_product::<Avx2<$t>>(g) }, unsafe { lane_product::<Plain<$t>>(g) });
                 run(g.0);
             }

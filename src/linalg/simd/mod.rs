@@ -90,6 +90,29 @@ pub(crate) unsafe trait Simd: Copy {
     unsafe fn transpose(rows: &[*const Self::Scalar; 16], i: usize, to: *mut Self::Scalar);
 }
 
+/// A product C (+)= A B with A (m, k), B (k, n) and C (m, n): shapes, pointers and strides. All strides count plain numbers.
+///
+/// The small products need contiguous rows of B and C: there `b_col` and `c_col` are 1, and `lower` is not used.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<T> {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub a: *const T,
+    pub a_row: usize,
+    pub a_col: usize,
+    pub b: *const T,
+    pub b_row: usize,
+    pub b_col: usize,
+    pub c: *mut T,
+    pub c_row: usize,
+    pub c_col: usize,
+    /// Add to C instead of overwriting it.
+    pub add: bool,
+    /// Only the lower half of C is wanted (m = n). Entries above the diagonal may hold anything afterwards.
+    pub lower: bool,
+}
+
 /// One register tile of sums.
 pub(crate) type Tile<S, const M: usize, const N: usize> = [[<S as Simd>::Vector; N]; M];
 

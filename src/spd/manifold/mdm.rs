@@ -26,20 +26,11 @@ impl Mdm {
     /// assert_eq!(mdm.predict(near_nine.view()).unwrap(), [2]);
     /// ```
     pub fn fit(x: ArrayView3<'_, f64>, labels: &[i64], metric: Metric, params: &CheckedMeanParams) -> Result<Self> {
-        let k = x.len_of(Axis(0));
-        if labels.len() != k {
-            return Err(InputError::shape("labels", [k], [labels.len()]).into());
-        }
-        let mut classes = labels.to_vec();
-        classes.sort_unstable();
-        classes.dedup();
+        let classes = classes_of(x.len_of(Axis(0)), labels)?;
         if classes.len() < 2 {
             return Err(InputError::parameter("classes", classes.len() as f64, "at least 2").into());
         }
-        let members = |c: &i64| -> Selection { (0..k).filter(|&i| labels[i] == *c).map(|i| (i, 1.0)).collect() };
-        let means = means(x, &classes.iter().map(members).collect::<Vec<_>>(), metric, params)?;
-        let n = x.dim().1;
-        let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
+        let (means, stacked) = class_means(x, labels, &classes, metric, params)?;
         Ok(Mdm { metric, classes, means, stacked })
     }
 
@@ -141,4 +132,30 @@ impl Mdm {
         let hits = predicted.iter().zip(labels).filter(|(a, b)| a == b).count();
         Ok(hits as f64 / labels.len() as f64)
     }
+}
+
+/// The labels of k matrices, each once, ascending.
+pub(crate) fn classes_of(k: usize, labels: &[i64]) -> Result<Vec<i64>> {
+    if labels.len() != k {
+        return Err(InputError::shape("labels", [k], [labels.len()]).into());
+    }
+    let mut classes = labels.to_vec();
+    classes.sort_unstable();
+    classes.dedup();
+    Ok(classes)
+}
+
+/// The mean of each class, and these means as one batch (classes, n, n).
+pub(crate) fn class_means(
+    x: ArrayView3<'_, f64>,
+    labels: &[i64],
+    classes: &[i64],
+    metric: Metric,
+    params: &CheckedMeanParams,
+) -> Result<(Vec<Mean>, Array3<f64>)> {
+    let (k, n, _) = x.dim();
+    let members = |c: &i64| -> Selection { (0..k).filter(|&i| labels[i] == *c).map(|i| (i, 1.0)).collect() };
+    let means = means(x, &classes.iter().map(members).collect::<Vec<_>>(), metric, params)?;
+    let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
+    Ok((means, stacked))
 }

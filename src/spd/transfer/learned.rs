@@ -241,8 +241,8 @@ impl<'a> Task<'a> {
     ) -> Result<(Vec<f64>, usize)> {
         let pick = |a: &Array3<f64>| a.select(Axis(0), samples);
         let fixed = self.fixed.as_ref().map(pick);
-        let loss =
-            OutputLoss::new(self.params.loss, pick(&self.x), pick(&self.y), fixed, self.start.clone(), self.penalty)?;
+        let (x, y, start) = (pick(&self.x), pick(&self.y), self.start.clone());
+        let loss = OutputLoss { kind: self.params.loss, x, y, fixed, start, penalty: self.penalty }.prepared()?;
         let (mut failed, mut cancelled, mut done) = (None, false, 0);
         let minimise = MinimiseParams { max_iterations: iterations, ..MinimiseParams::default() };
         let found = minimise_watched(
