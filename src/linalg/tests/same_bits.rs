@@ -1,5 +1,5 @@
 //! Every kernel gives the same bits at every instruction set of this machine, over thousands of random shapes: those of
-//! the definition at the head of `linalg::simd`, written here as plain loops.
+//! the definition at the head of `linalg::simd`, written here as plain loops. The file is long because it writes out every kernel.
 
 use linalg::Real;
 use linalg::batch::{Clamp, LANES, Store, lane_gemm, lane_gradient, lane_put, lane_residual};

@@ -3,7 +3,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `tridiagonal` | Householder reduction to tridiagonal form, and back |
-//! | `eigen` | eigenvalues and eigenvectors by QL iterations |
+//! | `ql` | eigenvalues of tridiagonal matrices by QL iterations |
+//! | `eigen` | eigenvalues and eigenvectors of symmetric matrices |
 //! | `logarithm` | matrix logarithms without eigenvectors |
 //! | `triangular` | Cholesky factors and congruences R B R^T |
 //!
@@ -12,6 +13,7 @@
 
 pub(crate) mod eigen;
 pub(crate) mod logarithm;
+pub(crate) mod ql;
 pub(crate) mod triangular;
 pub(crate) mod tridiagonal;
 
