@@ -9,9 +9,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument that is refused: its shape, its size, its numbers or its range.
-    #[error(transparent)]
-    Input(#[from] InputError),
     /// A matrix that must be positive definite is not.
     ///
     /// Matrices of deficient rank count: the least eigenvalue must exceed n eps times the largest, see [`Reduction`](crate::Reduction).
@@ -82,6 +79,9 @@ pub enum Error {
     /// From the training of a Kraus map.
     #[error("the training of the map failed: {0}")]
     Training(String),
+    /// An argument that is refused: its shape, its size, its numbers or its range.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// From the linear algebra underneath.
     #[error(transparent)]
     Linalg(#[from] linalg::Error),
