@@ -25,7 +25,7 @@ const PENALTIES: [f64; 3] = [1e-5, 1e-4, 1e-3];
 
 /// The signed family, chosen.
 pub(super) struct Signed {
-    choice: ridge::Choice,
+    choice: ridge::Setting,
     pub(super) tried: Tried,
 }
 

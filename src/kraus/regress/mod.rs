@@ -38,7 +38,7 @@ pub use affine::{AffineMap, Applied, Positivity};
 pub use disk::{SavedAffine, load_affine, save_affine};
 pub use folds::{Folds, Score};
 pub use procedure::{FitParams, Outcome, Unpenalised, fit, fit_watched};
-pub use unpenalised::{Method, Pairs, Plan, loss, ranks};
+pub use unpenalised::{Method, Pairs, SolverPlan, loss, ranks};
 
 use crate::completion::Watch;
 use crate::error::{Error, InputError, Result};

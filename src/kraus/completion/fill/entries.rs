@@ -5,7 +5,7 @@
 
 use super::super::partial::Partial;
 use super::polish::polish;
-use super::shrink::{Limits, State, scale};
+use super::shrink::{Iterate, Limits, scale};
 use super::spectrum::{Pairs, all, product};
 use super::{MEAN, Prediction, SOFT, Score, Watch, ZERO, hide};
 use crate::error::Result;
@@ -56,7 +56,7 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
     let mut soft = f64::INFINITY;
     for diagonal in [false, true] {
         let target = if diagonal { reduced.clone() } else { off_diagonal(&reduced)? };
-        let (mut walk, mut best) = (Walk::new(&target), (f64::INFINITY, 0, None::<State>));
+        let (mut walk, mut best) = (Walk::new(&target), (f64::INFINITY, 0, None::<Iterate>));
         for (k, share) in path.iter().enumerate() {
             watch(
                 &format!("validation, {}", if diagonal { SOFT } else { "diagonal apart" }),
@@ -119,7 +119,7 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
 
 /// Shrinkage along the path, finished by L-BFGS at each penalty.
 struct Walk {
-    state: State,
+    state: Iterate,
     limits: Limits,
     polish: usize,
     converged: bool,
@@ -129,7 +129,7 @@ impl Walk {
     fn new(target: &Partial) -> Self {
         let n = target.n();
         let polish = if n <= LARGE { 40 } else { 12 };
-        Self { state: State::new(n), limits: Limits::of(n), polish, converged: false }
+        Self { state: Iterate::new(n), limits: Limits::of(n), polish, converged: false }
     }
 
     fn step(&mut self, target: &Partial, lambda: f64) -> Result<()> {
@@ -161,7 +161,7 @@ fn pairs_of(w: &Array2<f64>) -> Result<Pairs> {
 
 /// The factor of a step refined with a share of its penalty: the matrix, whether it converged, and its rank. None where the share is 0 and the
 /// spectrum has no gap.
-fn lowered(target: &Partial, state: &State, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
+fn lowered(target: &Partial, state: &Iterate, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
     let small = target.n() <= LARGE;
     let mut start = factor(&state.pairs);
     let mut iterations = if small { 80 } else { 25 };

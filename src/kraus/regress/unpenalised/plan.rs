@@ -30,7 +30,7 @@ pub enum Method {
 
 /// The model and how to fit it.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SolverPlan {
     /// The solver.
     pub method: Method,
     /// Sizes between the layers.
@@ -49,7 +49,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Default for Plan {
+impl Default for SolverPlan {
     fn default() -> Self {
         Self {
             method: Method::Auto,
@@ -64,7 +64,7 @@ impl Default for Plan {
     }
 }
 
-impl Plan {
+impl SolverPlan {
     /// Why the samples themselves are needed, if they are.
     pub fn samples_for(&self) -> Option<String> {
         match self.method {

@@ -11,7 +11,7 @@ use anyhow::{Result, ensure};
 use data::{Need, load};
 use evidence::{about_outputs, regression, unpenalised};
 use kraus::Gamma;
-use kraus::regress::{Family, FitParams, Method, Plan, Positivity, fit_watched, save_affine};
+use kraus::regress::{Family, FitParams, Method, Positivity, SolverPlan, fit_watched, save_affine};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -180,7 +180,7 @@ pub fn run(args: &Args) -> Result<u8> {
             "--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out",
         );
     }
-    let mut plan = Plan {
+    let mut plan = SolverPlan {
         method: args.solver.method(),
         hidden: vec![1; usize::from(args.depth) - 1],
         gamma: args.gamma,
