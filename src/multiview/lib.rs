@@ -5,6 +5,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `kernel` | kernels between rows of features: RBF on Euclidean distances, three forms of chi^2 |
+//! | `feature_kernel` | kernels of people's own features, with a width fitted to the training rows |
 //! | `views` | the six views of Multiple Features and their published kernels |
 //! | `mask` | random masks with guarantees |
 //! | `order` | the order of the samples before a kernel is cut into blocks |

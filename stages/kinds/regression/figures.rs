@@ -1,9 +1,10 @@
 //! Kind `regression-figures`: figure 2, table 2 and the bound, drawn from the results. Trains nothing.
 
 use super::results::{CURVE, DELTA, bounded, curves, least_drop, models, settings, table2 as rows_of_table2, term};
+use crate::shared::params::sizes;
 use crate::shared::render::{Drawings, figure, table};
 use crate::shared::results::read_results;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use kraus::BoundVersion;
 use pipeline::Context;
 use report::figures::{RankCurve, RankPanel, error_against_rank};
@@ -41,7 +42,8 @@ fn figure2(ctx: &Context) -> Result<Figure> {
     let mut panels: Vec<RankPanel> = Vec::new();
     for points in curves(&all)?.partition_by_stable(CURVE, true)? {
         let map = points.texts("map")?.swap_remove(0).unwrap_or_default();
-        let (p, q) = map.split_once('x').unwrap_or((&map, ""));
+        let (p, q) =
+            sizes(&map).ok_or_else(|| anyhow!("the map `{map}` in the results is not two sizes like 20x10"))?;
         let title = format!("{p}×{p} → {q}×{q}");
         let curve = RankCurve {
             samples: points.distinct("l")?[0],
