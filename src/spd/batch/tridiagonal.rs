@@ -57,7 +57,7 @@ fn reflect_both(n: usize, b: &mut [V], v: &[V], t: V, w: &mut [V]) {
     }
 }
 
-/// C <- H C for W columns, n apart, whose entries `of` face v.
+/// C <- H C for W columns, which lie n entries apart; entry `from + i` of a column is multiplied with entry i of v.
 #[inline(always)]
 fn reflect_left<const W: usize>(n: usize, c: &mut [V], from: usize, v: &[V], t: V) {
     let mut dot = [V::ZERO; W];
