@@ -80,7 +80,7 @@ pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Resul
             Err(e) => failed.push(e),
         }
     }
-    // One address speaks for itself; of several, each is named.
+    // A single error names its address itself; of several, each is listed with its address.
     if failed.len() > 1 {
         let all: Vec<String> = failed.iter().map(|e| e.reason_for(remote.address())).collect();
         return Err(fail(all.join("; ")));
