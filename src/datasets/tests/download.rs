@@ -2,6 +2,7 @@
 
 mod server;
 use server::{send, serve};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
