@@ -8,10 +8,8 @@
 use crate::{Error, Result};
 use estimator::Convergence;
 use linalg::matmul;
+use linalg::tolerances::SYMMETRIC_SINGLE;
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis};
-
-/// Entries of A - A^T below this share of max|A| are rounding (also that of f32 data): the matrix counts as symmetric.
-const SYMMETRY: f64 = 1e-6;
 
 /// A regression method with its parameters, ready to be fitted.
 ///
@@ -68,7 +66,7 @@ impl Layout {
     /// The layout of these matrices: half when all of them are symmetric.
     pub fn of(a: ArrayView3<'_, f64>) -> Self {
         let (_, rows, cols) = a.dim();
-        Layout { rows, cols, half: rows > 1 && a.outer_iter().all(|m| linalg::is_symmetric(m, SYMMETRY)) }
+        Layout { rows, cols, half: rows > 1 && a.outer_iter().all(|m| linalg::is_symmetric(m, SYMMETRIC_SINGLE)) }
     }
 
     /// The layout that keeps every entry, symmetric or not.

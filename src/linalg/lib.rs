@@ -10,8 +10,8 @@
 //! | [`batch`] | sixteen or eight small matrices at once, one per lane: products, Jacobi iterations, clamped spectra, vectors for algorithms of other crates |
 //! | [`simd`] | vectors of each instruction set, and the choice between them at run time |
 //!
-//! Beside them: the scalar trait [`Real`] (`f32`, `f64`), elementary functions ([`math`]), normal random numbers ([`random`])
-//! and the error types [`Error`] and [`InputError`].
+//! Beside them: the scalar trait [`Real`] (`f32`, `f64`), elementary functions ([`math`]), normal random numbers ([`random`]),
+//! the table of all tolerances of the project ([`tolerances`]) and the error types [`Error`] and [`InputError`].
 //!
 //! Results have the same bits on every machine: whatever its instruction set, its caches and its C library. The page of
 //! [`simd`] defines the order of operations; `dense::fixed` says how faer is held to one path.
@@ -26,6 +26,7 @@ pub mod random;
 mod real;
 pub mod simd;
 pub mod small;
+pub mod tolerances;
 
 pub use batch::Clamp;
 pub use dense::{

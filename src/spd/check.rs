@@ -16,7 +16,7 @@ pub(crate) fn symmetric(what: &'static str, x: &ArrayView3<'_, f64>) -> Result<u
         if a.iter().any(|v| !v.is_finite()) {
             return Err(InputError::not_finite(what, index).into());
         }
-        if !linalg::is_symmetric(a, 1e-8) {
+        if !linalg::is_symmetric(a, linalg::tolerances::SYMMETRIC_INPUT) {
             return Err(InputError::not_symmetric(what, index).into());
         }
     }

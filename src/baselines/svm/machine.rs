@@ -3,6 +3,7 @@
 use super::psd_kernel::pivoted_cholesky;
 use super::smo::{Dual, Solution};
 use crate::{Error, Result};
+use estimator::Convergence;
 use linalg::matmul;
 use linfa::DatasetBase;
 use linfa::traits::Fit;
@@ -27,7 +28,8 @@ fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -
 pub struct OneVsRest {
     alpha: Array2<f64>,
     rho: Array1<f64>,
-    unconverged: usize,
+    /// How the solver of each class ended; empty for linfa-svm, which does not tell.
+    ended: Vec<Convergence>,
 }
 
 impl OneVsRest {
@@ -96,12 +98,14 @@ impl OneVsRest {
             for (machine, &c) in machines.iter_mut().zip(c) {
                 let solved = match targets.iter().filter(|&&t| t).count() {
                     0 => continue,
-                    all if all == labels.len() => Solution { signed: Array1::zeros(all), rho: -1.0, converged: true },
+                    all if all == labels.len() => {
+                        Solution { signed: Array1::zeros(all), rho: -1.0, violation: 0.0, steps: 0 }
+                    }
                     _ => dual.solve(c, tolerance),
                 };
                 machine.alpha.column_mut(class).assign(&solved.signed);
                 machine.rho[class] = solved.rho;
-                machine.unconverged += usize::from(!solved.converged);
+                machine.ended.push(Convergence::judge("KKT violation", solved.violation, tolerance, solved.steps));
             }
         }
         machines
@@ -109,13 +113,18 @@ impl OneVsRest {
 
     /// A machine that decides against every class.
     fn constant(samples: usize, classes: usize) -> Self {
-        OneVsRest { alpha: Array2::zeros((samples, classes)), rho: Array1::ones(classes), unconverged: 0 }
+        OneVsRest { alpha: Array2::zeros((samples, classes)), rho: Array1::ones(classes), ended: Vec::new() }
     }
 
     /// Number of classes whose solver used up its steps before it met the tolerance. linfa-svm does not tell: zero for
     /// [`OneVsRest::fit_linfa`].
     pub fn unconverged(&self) -> usize {
-        self.unconverged
+        self.ended.iter().filter(|ended| !ended.converged()).count()
+    }
+
+    /// How the solvers of the classes ended, the worst of them; none for [`OneVsRest::fit_linfa`].
+    pub fn convergence(&self) -> Option<Convergence> {
+        Convergence::worst(self.ended.iter().copied())
     }
 
     /// Decision values (tests, classes) from the kernel between test and training samples (tests, n).

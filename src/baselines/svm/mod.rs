@@ -24,13 +24,16 @@
 //! | `smo` | the solver of one dual problem along a path of C |
 //! | `protocol` | [`Protocol`]: repeated splits with C chosen inside each |
 //! | `stratified` | the splits |
+//! | `classifier` | [`SvmClassifier`]: the machine behind the traits that all estimators share, and linfa's |
 
+mod classifier;
 mod machine;
 mod protocol;
 mod psd_kernel;
 mod smo;
 mod stratified;
 
+pub use classifier::{SvmClassifier, SvmClassifierParams, SvmKernel, SvmModel};
 pub use machine::OneVsRest;
 pub use protocol::{Protocol, Reported, SvmReport};
 pub use psd_kernel::PsdKernel;

@@ -4,6 +4,7 @@ use super::machine::OneVsRest;
 use super::psd_kernel::{PsdKernel, pivoted_cholesky};
 use super::stratified::{folds, halves};
 use crate::{Error, Result};
+use estimator::Labels;
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
@@ -151,7 +152,7 @@ impl Protocol {
     }
 
     /// Runs the protocol on a kernel (n, n) and n labels.
-    pub fn evaluate(&self, kernel: ArrayView2<'_, f64>, labels: &[usize]) -> Result<SvmReport> {
+    pub fn evaluate(&self, kernel: ArrayView2<'_, f64>, labels: &Labels) -> Result<SvmReport> {
         self.check()?;
         if kernel.nrows() != labels.len() {
             let expected = format!("({0}, {0}) as there are {0} labels", labels.len());
@@ -162,14 +163,10 @@ impl Protocol {
             }));
         }
         let psd = PsdKernel::project(kernel)?;
-        // Labels may be any numbers; machines count from 0.
-        let mut names = labels.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        let dense: Vec<usize> = labels.iter().map(|l| names.partition_point(|n| n < l)).collect();
+        let (indices, classes) = (labels.indices(), labels.classes().len());
         let runs = (0..self.splits as u64)
             .into_par_iter()
-            .map(|split| self.one(&psd.kernel, &dense, names.len(), split))
+            .map(|split| self.one(&psd.kernel, indices, classes, split))
             .collect::<Result<Vec<Split>>>()?;
         let unconverged = runs.iter().map(|run| run.unconverged).sum();
         let accuracies: Vec<f64> = runs.iter().map(|run| run.accuracy).collect();

@@ -59,7 +59,7 @@ fn by_rows<T>(m: &ArrayView2<'_, T>) -> bool {
 }
 
 /// C (+)= A B.
-fn product<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMut2<'_, T>, add: bool) {
+pub(super) fn product<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMut2<'_, T>, add: bool) {
     if c.is_empty() {
         return;
     }

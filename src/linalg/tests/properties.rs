@@ -123,6 +123,24 @@ fn least_squares_sees_a_singular_matrix_behind_a_harmless_diagonal() {
     assert!(largest(x.view()) < 100.0, "{}", largest(x.view()));
 }
 
+/// A tall system of condition 1e4 with a known solution: the error is that of its condition, not of its square.
+#[test]
+fn least_squares_of_a_tall_matrix_is_as_accurate_as_its_condition_allows() {
+    let (m, n) = (900, 60);
+    let a = Array2::from_shape_fn((m, n), |(i, j)| {
+        let x = (i as f64 - 450.0) / 450.0;
+        ((j as f64 + 1.0) * x * 1.7 + j as f64).cos() + if j == 0 { 30.0 } else { 0.0 }
+    });
+    let s = svd(a.view()).unwrap().s;
+    let condition = s[0] / s[n - 1];
+    let want = Array2::from_shape_fn((n, 3), |(i, j)| ((1 + i + 7 * j) as f64).sin());
+    let b = matmul(a.view(), want.view());
+    let x = lstsq(a.view(), b.view(), 1e-13).unwrap();
+    let error = largest((&x - &want).view());
+    println!("condition {condition:.1e}, error {error:.1e}");
+    assert!(condition > 1e3 && error < 20.0 * condition * f64::EPSILON, "{condition:e} {error:e}");
+}
+
 /// A reversed axis of length one has a negative stride that a copy keeps: the product once copied for ever.
 #[test]
 fn a_reversed_axis_of_length_one_is_multiplied() {

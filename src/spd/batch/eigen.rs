@@ -171,7 +171,7 @@ pub(crate) fn positive(d: &[V]) -> Result<(), Fault> {
         least = least.map2(*v, |least, v| if v < least || v.is_nan() { v } else { least });
         largest = largest.map2(*v, f64::max);
     }
-    let rounding = d.len() as f64 * f64::EPSILON;
+    let rounding = linalg::tolerances::definite(d.len());
     let bad =
         (0..LANES).find(|&lane| least.0[lane].partial_cmp(&(rounding * largest.0[lane])) != Some(Ordering::Greater));
     bad.map_or(Ok(()), |lane| Err(Fault::NotPositive(lane)))

@@ -58,6 +58,27 @@ impl Reduction {
         Ok(Reduction { basis: basis.as_standard_layout().into_owned() })
     }
 
+    /// A reduction with a basis that was found before, U (n, rank) with orthonormal columns.
+    pub fn from_basis(basis: Array2<f64>) -> Result<Self> {
+        let (n, rank) = basis.dim();
+        let gram = linalg::matmul(basis.t(), basis.view());
+        let off = gram.indexed_iter().fold(0.0f64, |m, ((i, j), v)| m.max((v - f64::from(u8::from(i == j))).abs()));
+        if rank == 0 || rank > n || off.is_nan() || off > 1e-8 {
+            let must = "orthonormal columns, at least one and at most as many as rows";
+            return Err(Error::Parameter { name: "basis", value: off, must });
+        }
+        Ok(Reduction { basis })
+    }
+
+    /// The largest share of a trace that the projection leaves out: zero where the matrices have no power outside the range.
+    pub fn left_out(&self, x: ArrayView3<'_, f64>) -> Result<f64> {
+        let kept = self.apply(x)?;
+        let share = |(whole, part): (ndarray::ArrayView2<'_, f64>, ndarray::ArrayView2<'_, f64>)| {
+            1.0 - part.diag().sum() / whole.diag().sum()
+        };
+        Ok(x.outer_iter().zip(kept.outer_iter()).map(share).fold(0.0, f64::max))
+    }
+
     /// Dimension of the common range.
     pub fn rank(&self) -> usize {
         self.basis.ncols()
