@@ -288,6 +288,7 @@ fn refusals() {
         "fit --x x.npy --y y.npy --folds 0 -o m.npz",
         "fit --x x.npy --y y.npy --solver closed-form --rank 4 -o m.npz",
         "fit --x x.npy --y y.npy --depth 2 --hidden 5,5 --rank 2 -o m.npz",
+        "fit --x x.npy --y y.npy --depth 2 --hidden 1000000000 --rank 2 --memory 4 -o m.npz",
         "fit --x x.npy --y y.npy --noise-free --ranks 1..2 -o m.npz",
         "predict --model model.npz --x spd.npy -o p.npy",
         "predict --model x.npy --x x.npy -o p.npy",

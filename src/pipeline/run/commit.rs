@@ -12,7 +12,7 @@ use crate::store::objects::Stat;
 use crate::store::record::{Host, Record};
 use crate::store::{Store, Taken};
 use crate::value::digest::Digest;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -47,7 +47,7 @@ impl Finished {
 
 /// What records refer to by digest.
 pub(crate) struct Shared<'a> {
-    pub code: &'a [(Digest, Sources)],
+    pub code: &'a BTreeMap<Digest, Sources>,
     pub host: (Digest, &'a Host),
 }
 
@@ -75,8 +75,7 @@ pub(crate) fn commit(store: &Store, shared: &Shared<'_>, batch: Vec<Finished>) -
             entries.push(Entry::Host { digest: shared.host.0, host: shared.host.1.clone() });
         }
         let codes: BTreeSet<Digest> = batch.iter().map(|f| f.record.parts.code).collect();
-        for (digest, sources) in shared.code.iter().filter(|(d, _)| codes.contains(d) && !index.sources.contains_key(d))
-        {
+        for (digest, sources) in shared.code.iter().filter(|(d, _)| codes.contains(d) && !index.sources.contains_key(d)) {
             entries.push(Entry::Sources { digest: *digest, sources: sources.clone() });
         }
         entries.push(Entry::Seen(batch.iter().flat_map(|f| f.seen.iter().copied()).collect()));

@@ -6,7 +6,7 @@ mod evidence;
 use super::facts::Facts;
 use super::progress::Line;
 use super::{Memory, gamma, gib, output, ranks, times};
-use crate::cli::text::{count, duration};
+use crate::cli::text::{count, duration, size};
 use anyhow::{Result, ensure};
 use data::{Need, load};
 use evidence::{about_outputs, regression, unpenalised};
@@ -191,7 +191,8 @@ pub fn run(args: &Args) -> Result<u8> {
         seed: args.seed,
     };
     let folds = if args.noise_free || args.folds < 2 { 1 } else { usize::from(args.folds) };
-    let need = Need { folds, seed: args.seed, samples_for: plan.samples_for(), memory: Memory::of(args.memory) };
+    let memory = Memory::of(args.memory);
+    let need = Need { folds, seed: args.seed, samples_for: plan.samples_for(), memory };
     let data = load(&args.x, &args.y, &need)?;
     let depth = usize::from(args.depth);
     let between = |k: usize| (data.p * (depth - k) + data.q * k) / depth;
@@ -200,6 +201,8 @@ pub fn run(args: &Args) -> Result<u8> {
     if let Some(r) = args.rank {
         ensure!(r as usize <= most, "--rank {r} exceeds p q = {most}, beyond which no map needs more; lower it");
     }
+    let ranks = args.ranks.as_ref().and_then(|r| r.0.iter().max().copied()).unwrap_or(1);
+    layers_fit(data.p, &plan.hidden, data.q, args.rank.map_or(ranks, |r| r as usize), memory)?;
     let samples = format!("{} of {} -> {}", data.l, times(&[data.p; 2]), times(&[data.q; 2]));
     let how = if data.samples.is_some() { "" } else { ", read in pieces" };
     facts.say(
@@ -257,4 +260,20 @@ pub fn run(args: &Args) -> Result<u8> {
         crate::cli::output(&report::term::plot("training loss", &points, report::axis::Scale::Log, 60, 8));
     }
     Ok(0)
+}
+
+/// Refuses layers that do not fit into memory. A layer holds rank x (size before) x (size after) numbers, a sample between two layers a
+/// square of that size, and fitting keeps a few copies of both. An allocation that the system refuses would end the program.
+fn layers_fit(p: usize, hidden: &[usize], q: usize, rank: usize, memory: Memory) -> Result<()> {
+    let sizes: Vec<f64> = [&[p], hidden, &[q]].concat().into_iter().map(|n| n as f64).collect();
+    let layers: f64 = sizes.windows(2).map(|pair| rank as f64 * pair[0] * pair[1]).sum();
+    let between: f64 = hidden.iter().map(|&n| (n as f64).powi(2)).sum();
+    let bytes = 8.0 * (layers + between);
+    ensure!(
+        bytes <= memory.share() as f64,
+        "--hidden {}: layers of these sizes take {} or more, which is over a quarter of memory; lower --hidden, or raise --memory",
+        hidden.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        size(bytes as u64)
+    );
+    Ok(())
 }
