@@ -30,7 +30,8 @@ pub mod tolerances;
 
 pub use batch::Clamp;
 pub use dense::{
-    Eigh, Svd, cholesky, eigh, gemm, is_symmetric, lstsq, matmul, smat, solve_spd, svd, svec, sym_fn, symmetrise,
+    Eigh, Svd, cholesky, dot, eigh, gemm, is_symmetric, lstsq, matmul, pivoted_cholesky, smat, solve_spd, svd, svec,
+    sym_fn, symmetrise,
 };
 pub use error::{Error, InputError, Result};
 pub use real::Real;

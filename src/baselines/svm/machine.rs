@@ -1,13 +1,12 @@
 //! One machine per class against the rest, on a precomputed kernel.
 
-use super::psd_kernel::pivoted_cholesky;
 use super::smo::{Dual, Solution};
 use crate::{Error, Result};
 use estimator::Convergence;
-use linalg::matmul;
+use linalg::{matmul, pivoted_cholesky};
 use linfa::DatasetBase;
 use linfa::traits::Fit;
-use linfa_svm::Svm;
+use linfa_svm::{Svm, SvmError};
 use ndarray::{Array1, Array2, ArrayView2};
 
 fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -> Result<()> {
@@ -53,7 +52,7 @@ impl OneVsRest {
         tolerance: f64,
     ) -> Result<Self> {
         check_kernel(kernel, labels, classes)?;
-        Self::fit_factor(pivoted_cholesky(kernel).view(), labels, classes, c, tolerance)
+        Self::fit_factor(pivoted_cholesky(kernel)?.view(), labels, classes, c, tolerance)
     }
 
     /// As [`OneVsRest::fit_linfa`], on the factor (n, rank) of a kernel, which all machines of a split share.
@@ -65,16 +64,17 @@ impl OneVsRest {
         tolerance: f64,
     ) -> Result<Self> {
         let mut machine = OneVsRest::constant(labels.len(), classes);
-        for class in 0..classes {
-            let targets: Array1<bool> = labels.iter().map(|&label| label == class).collect();
-            // A class with no sample here, or no other, has nothing to separate: its decision is constant.
-            let members = targets.iter().filter(|&&t| t).count();
-            if members == 0 || members == labels.len() {
-                machine.rho[class] = if members == 0 { 1.0 } else { -1.0 };
-                continue;
-            }
+        let samples = DatasetBase::new(l, Array1::from_vec(labels.to_vec()));
+        let parts = samples.one_vs_all().map_err(SvmError::from)?;
+        if let [(only, _)] = parts.as_slice() {
+            // A class without any other has nothing to separate.
+            machine.rho[*only] = -1.0;
+            return Ok(machine);
+        }
+        // linfa lists the classes in any order; each fills its own column.
+        for (class, against_rest) in parts {
             let params = Svm::<f64, bool>::params().linear_kernel().pos_neg_weights(c, c).eps(tolerance);
-            let fitted = params.fit(&DatasetBase::new(l, targets.view()))?;
+            let fitted = params.fit(&against_rest)?;
             machine.alpha.column_mut(class).assign(&Array1::from_vec(fitted.alpha));
             machine.rho[class] = fitted.rho;
         }

@@ -17,6 +17,27 @@ const DEPTH: usize = 256;
 /// With so few rows of A a copy of B does not pay.
 const FEW_ROWS: usize = 8;
 
+/// The sum of x_i y_i, in eight running sums, because a single one makes every addition wait for the one before. The order of the
+/// sums is fixed, so the bits are the same on every machine.
+///
+/// # Panics
+/// If the lengths differ: a programming error.
+///
+/// ```
+/// assert_eq!(linalg::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+pub fn dot<T: Real>(x: &[T], y: &[T]) -> T {
+    assert_eq!(x.len(), y.len(), "dot: lengths");
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
+    let mut sums = [T::of(0.0); 8];
+    for (x, y) in x.iter().zip(y) {
+        for i in 0..8 {
+            sums[i] += x[i] * y[i];
+        }
+    }
+    sums.into_iter().sum::<T>() + x_rest.iter().zip(y_rest).map(|(x, y)| *x * *y).sum::<T>()
+}
+
 /// C <- alpha A B + beta C on the calling thread. `beta = 0` overwrites C without reading it.
 ///
 /// A is multiplied by alpha first. Results do not depend on the strides of the views.

@@ -320,6 +320,7 @@ fn decompositions<T: Real>(seed: u64) {
             [flat(d.u), d.s.to_vec(), flat(d.vt)].concat()
         });
         same(&format!("cholesky {n}"), || flat(linalg::cholesky(gram.view()).unwrap()));
+        same(&format!("pivoted cholesky {n}"), || flat(linalg::pivoted_cholesky(gram.view()).unwrap()));
         same(&format!("solve_spd {n}"), || flat(linalg::solve_spd(gram.view(), a.t()).unwrap()));
         let b = Array2::from_shape_vec((n + 7, 3), r.numbers::<T>((n + 7) * 3)).unwrap();
         same(&format!("lstsq {n}"), || flat(linalg::lstsq(a.view(), b.view(), T::of(1e-12)).unwrap()));

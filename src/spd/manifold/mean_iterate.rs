@@ -3,6 +3,7 @@
 use crate::batch::triangular::{cholesky, flip_transpose, invert_lower};
 use crate::manifold::mean::Mean;
 use crate::{Error, InputError, Metric, Result};
+use linalg::dot;
 use ndarray::ArrayView2;
 
 /// Number of past steps that the quasi-Newton direction uses.
@@ -26,10 +27,6 @@ pub(crate) struct MeanIterate {
     pub iterations: usize,
     pub running: bool,
     converged: bool,
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(a, b)| a * b).sum()
 }
 
 fn add(to: &mut [f64], w: f64, x: &[f64]) {

@@ -160,7 +160,7 @@ fn papers(subjects: &[usize]) -> Result<DataFrame> {
 }
 
 /// The rows, and below them the mean over the subjects of every column in which all have a value; deviations have none.
-fn with_means(frame: &DataFrame) -> Result<DataFrame> {
+pub(super) fn with_means(frame: &DataFrame) -> Result<DataFrame> {
     let mean = |name: &str| {
         let whole = col(name).null_count().eq(lit(0)).and(lit(!name.starts_with("sd")));
         if name == "subject" {
