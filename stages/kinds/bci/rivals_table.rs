@@ -48,6 +48,10 @@ pub fn rivals(ctx: &Context) -> Result<Table> {
         // The columns of the other method come with polars' suffix.
         let gained = both.lazy().select([(col("accuracy") - col("accuracy_right")).alias("gained")]).collect()?;
         let (mean, gained) = (gained.summary("gained")?.mean, gained.numbers("gained")?);
+        // A method may have no result: calibration trials of every class are not always there.
+        if gained.is_empty() {
+            continue;
+        }
         words.push(format!("{method} {mean:+.2} (p = {:.3})", spd::paired_permutation_test(&gained)));
     }
     let table = table.note(format!(
