@@ -176,7 +176,8 @@ pub fn regress_watched(
     };
     tried.extend(complete.iter().map(|(t, _)| t.clone()));
     let relative = |s: &Score| (s.mean() / mean_square).sqrt();
-    // The simpler family unless the folds tell that it is worse.
+    // The restricted family where the folds tell that it is better. Indistinguishable is not enough: on one of five subjects of BCI IV 2a the two
+    // were, and the restricted one then erred by a fifth more on new samples.
     let (use_complete, reason) = match (&signed, &complete) {
         (None, _) => (true, "asked for".to_string()),
         (Some(_), None) if params.family != Family::Auto => (false, "asked for".to_string()),
@@ -186,16 +187,23 @@ pub fn regress_watched(
         (Some(s), Some((c, _))) => {
             let (a, b) = (relative(s.tried.score()), relative(c.score()));
             let same = c.score().folds.len() == s.tried.score().folds.len();
-            if same && c.score().close_to(s.tried.score()) {
+            if same && !s.tried.score().close_to(c.score()) {
                 (
                     true,
-                    format!("a completely positive map is as good on hidden samples: {b:.4} against {a:.4} with signs"),
+                    format!("a completely positive map is better on hidden samples: {b:.4} against {a:.4} with signs"),
+                )
+            } else if a < b {
+                (
+                    false,
+                    format!(
+                        "signs bring the relative error on hidden samples from {b:.4} (completely positive) to {a:.4}"
+                    ),
                 )
             } else {
                 (
                     false,
                     format!(
-                        "signs bring the relative error on hidden samples from {b:.4} (completely positive) to {a:.4}"
+                        "hidden samples do not tell the families apart ({b:.4} completely positive, {a:.4} with signs), and signs restrict the map less"
                     ),
                 )
             }
@@ -207,9 +215,9 @@ pub fn regress_watched(
         let rank = tried_complete.score().rank;
         let Some(mut path) = Path::new(x, y, penalty)? else { return Err(Error::MeanNotDefinite) };
         for &r in RANKS.iter().filter(|r| **r < rank) {
-            path.to(r, 15, 1e-4)?;
+            path.to(r, 15, 1e-3)?;
         }
-        path.to(rank, 500, 1e-8)?;
+        path.to(rank, 300, 1e-6)?;
         let (ops, intercept) = path.model();
         let signs = vec![1.0; ops.dim().0];
         let map = AffineMap::new(ops, signs, Some(intercept), Positivity::Complete)?;

@@ -68,7 +68,8 @@ fn decompose(x: &Array2<f64>, y: &Array2<f64>) -> Result<Decomposed> {
     Ok(Decomposed { mean_x, mean_y, u, e, uy, vt, scale })
 }
 
-/// The power and penalty with the least error of leaving one sample out; the error is that of Y as given.
+/// The power and penalty with the least error of leaving one sample out; the error is that of Y as given. Lengths of the errors are added, not their
+/// squares: among a hundred covariances a few are ten times larger than the others, and squares would let these few choose.
 pub(super) fn choose(x: ArrayView3<'_, f64>, y: &Array2<f64>) -> Result<Setting> {
     let l = y.nrows();
     // Many samples need no fine choice, and each penalty costs a product with all of them.
@@ -87,7 +88,7 @@ pub(super) fn choose(x: ArrayView3<'_, f64>, y: &Array2<f64>) -> Result<Setting>
             for (i, row) in fitted.rows().into_iter().enumerate() {
                 let h = 1.0 / l as f64 + Zip::from(d.u.row(i)).and(&shrink).fold(0.0, |s, u, w| s + u * u * w);
                 let wrong: f64 = row.iter().zip(centred.row(i)).map(|(f, c)| (c - f).powi(2)).sum();
-                sum += wrong / (1.0 - h).max(1e-9).powi(2);
+                sum += wrong.sqrt() / (1.0 - h).max(1e-9);
             }
             if sum < best.0 {
                 best = (sum, Setting { power, share });
