@@ -12,6 +12,7 @@ use pipeline::{Context, ParamError, Stage, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{
     AdaptParams, CommonChannels, MapChoice, MapParams, Mdm, Mdwm, MeanParams, Metric, Procrustes, RankChoice,
@@ -23,7 +24,7 @@ use std::collections::BTreeSet;
 pub struct Rivals;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes, here to join and to label.

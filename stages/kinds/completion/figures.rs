@@ -15,11 +15,12 @@ use report::figures::missing_level;
 use report::frames::Results;
 use report::polars::prelude::{DataFrame, Expr, lit};
 use report::style::Stroke;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What there is to draw.
-#[derive(Serialize, Deserialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
     Figure6,
