@@ -168,7 +168,10 @@ fn bad_input_is_refused() {
     let none = Protocol { c: vec![], ..p.clone() };
     assert!(matches!(none.evaluate(k.view(), &known(&labels)), Err(Error::Parameter { name: "c", .. })));
     k[[3, 4]] = f64::NAN;
-    assert!(matches!(p.evaluate(k.view(), &known(&labels)), Err(Error::Input(estimator::Error::NotFinite { sample: 3, .. }))));
+    assert!(matches!(
+        p.evaluate(k.view(), &known(&labels)),
+        Err(Error::Input(estimator::Error::NotFinite { sample: 3, .. }))
+    ));
 }
 
 /// A label beyond `classes` had no machine, and its samples were silently of no class.

@@ -42,7 +42,9 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     output(&match &args.kind {
         None => list(&kinds),
-        Some(name) => kinds.get(name).map(|kind| describe(kind.name(), kind.about(), &kind.parameters())).unwrap_or_default(),
+        Some(name) => {
+            kinds.get(name).map(|kind| describe(kind.name(), kind.about(), &kind.parameters())).unwrap_or_default()
+        }
     });
     Ok(0)
 }
@@ -110,7 +112,9 @@ fn plain(value: &Value) -> String {
 /// What the doc comment says, and what each choice means where the parameter is a choice.
 fn meaning(schema: &Value) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    let said = |schema: &Value| schema.get("description").and_then(Value::as_str).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" "));
+    let said = |schema: &Value| {
+        schema.get("description").and_then(Value::as_str).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
     lines.extend(said(schema));
     for choice in schema.get("oneOf").and_then(Value::as_array).into_iter().flatten() {
         if let (Some(name), Some(means)) = (choice.get("const"), said(choice)) {
