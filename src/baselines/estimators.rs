@@ -106,9 +106,7 @@ impl MatrixModel for Fitted {
 impl From<Error> for estimator::Error {
     fn from(e: Error) -> Self {
         match e {
-            Error::Shape { what, expected, got } => Self::Shape { what, expected, got },
-            Error::Empty { what } => Self::Empty { what },
-            Error::NotFinite { what, sample } => Self::NotFinite { what, sample },
+            Error::Input(wrong) => wrong,
             other => Self::method("baseline", other),
         }
     }

@@ -158,7 +158,7 @@ impl Fitted {
         let (_, rows, cols) = x.dim();
         if (rows, cols) != (self.input.rows, self.input.cols) {
             let expected = format!("(l, {}, {})", self.input.rows, self.input.cols);
-            return Err(Error::Shape { what: "X", expected, got: x.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape { what: "X", expected, got: x.shape().to_vec() }));
         }
         check_finite("X", x)?;
         let y = matmul(self.input.encode(x).view(), self.coef.view()) + &self.bias;
@@ -170,7 +170,11 @@ impl Fitted {
         check_pair(x, y)?;
         let p = self.predict(x)?;
         if p.dim() != y.dim() {
-            return Err(Error::Shape { what: "Y", expected: format!("{:?}", p.shape()), got: y.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "Y",
+                expected: format!("{:?}", p.shape()),
+                got: y.shape().to_vec(),
+            }));
         }
         Ok(mean_square((&p - &y).iter()))
     }
@@ -180,12 +184,12 @@ impl Fitted {
 pub(crate) fn check_pair(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<()> {
     for (what, empty) in [("X", x.is_empty()), ("Y", y.is_empty())] {
         if empty {
-            return Err(Error::Empty { what });
+            return Err(Error::Input(estimator::Error::Empty { what }));
         }
     }
     if x.dim().0 != y.dim().0 {
         let expected = format!("{} samples as in X", x.dim().0);
-        return Err(Error::Shape { what: "Y", expected, got: y.shape().to_vec() });
+        return Err(Error::Input(estimator::Error::Shape { what: "Y", expected, got: y.shape().to_vec() }));
     }
     check_finite("X", x)?;
     check_finite("Y", y)
@@ -193,7 +197,7 @@ pub(crate) fn check_pair(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Resu
 
 fn check_finite(what: &'static str, a: ArrayView3<'_, f64>) -> Result<()> {
     match a.outer_iter().position(|m| m.iter().any(|v| !v.is_finite())) {
-        Some(sample) => Err(Error::NotFinite { what, sample }),
+        Some(sample) => Err(Error::Input(estimator::Error::NotFinite { what, sample })),
         None => Ok(()),
     }
 }

@@ -1,20 +1,19 @@
 //! One machine per class against the rest, on a precomputed kernel.
 
-use super::psd_kernel::pivoted_cholesky;
 use super::smo::{Dual, Solution};
 use crate::{Error, Result};
 use estimator::Convergence;
-use linalg::matmul;
+use linalg::{matmul, pivoted_cholesky};
 use linfa::DatasetBase;
 use linfa::traits::Fit;
-use linfa_svm::Svm;
+use linfa_svm::{Svm, SvmError};
 use ndarray::{Array1, Array2, ArrayView2};
 
 fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -> Result<()> {
     let n = labels.len();
     if n == 0 || kernel.dim() != (n, n) {
         let expected = format!("({n}, {n}), n >= 1, as there are {n} labels");
-        return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+        return Err(Error::Input(estimator::Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() }));
     }
     if let Some((sample, label)) = labels.iter().enumerate().find(|(_, label)| **label >= classes) {
         let why = format!("sample {sample} has class {label}, but classes count from 0 to {} here", classes.max(1) - 1);
@@ -53,7 +52,7 @@ impl OneVsRest {
         tolerance: f64,
     ) -> Result<Self> {
         check_kernel(kernel, labels, classes)?;
-        Self::fit_factor(pivoted_cholesky(kernel).view(), labels, classes, c, tolerance)
+        Self::fit_factor(pivoted_cholesky(kernel)?.view(), labels, classes, c, tolerance)
     }
 
     /// As [`OneVsRest::fit_linfa`], on the factor (n, rank) of a kernel, which all machines of a split share.
@@ -65,16 +64,17 @@ impl OneVsRest {
         tolerance: f64,
     ) -> Result<Self> {
         let mut machine = OneVsRest::constant(labels.len(), classes);
-        for class in 0..classes {
-            let targets: Array1<bool> = labels.iter().map(|&label| label == class).collect();
-            // A class with no sample here, or no other, has nothing to separate: its decision is constant.
-            let members = targets.iter().filter(|&&t| t).count();
-            if members == 0 || members == labels.len() {
-                machine.rho[class] = if members == 0 { 1.0 } else { -1.0 };
-                continue;
-            }
+        let samples = DatasetBase::new(l, Array1::from_vec(labels.to_vec()));
+        let parts = samples.one_vs_all().map_err(SvmError::from)?;
+        if let [(only, _)] = parts.as_slice() {
+            // A class without any other has nothing to separate.
+            machine.rho[*only] = -1.0;
+            return Ok(machine);
+        }
+        // linfa lists the classes in any order; each fills its own column.
+        for (class, against_rest) in parts {
             let params = Svm::<f64, bool>::params().linear_kernel().pos_neg_weights(c, c).eps(tolerance);
-            let fitted = params.fit(&DatasetBase::new(l, targets.view()))?;
+            let fitted = params.fit(&against_rest)?;
             machine.alpha.column_mut(class).assign(&Array1::from_vec(fitted.alpha));
             machine.rho[class] = fitted.rho;
         }
@@ -131,7 +131,11 @@ impl OneVsRest {
     pub fn decide(&self, cross: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         if cross.ncols() != self.alpha.nrows() {
             let expected = format!("(tests, {})", self.alpha.nrows());
-            return Err(Error::Shape { what: "cross kernel", expected, got: cross.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "cross kernel",
+                expected,
+                got: cross.shape().to_vec(),
+            }));
         }
         Ok(matmul(cross, self.alpha.view()) - &self.rho)
     }

@@ -126,15 +126,21 @@ fn bad_input_is_refused() {
     let k = views(10);
     let all = vec![true; 10];
     let none = vec![false; 10];
-    assert!(matches!(imputation::mean(k[0].view(), &none), Err(Error::Empty { .. })));
-    assert!(matches!(imputation::zero(k[0].view(), &all[..9]), Err(Error::Shape { .. })));
+    assert!(matches!(imputation::mean(k[0].view(), &none), Err(Error::Input(estimator::Error::Empty { .. }))));
+    assert!(matches!(imputation::zero(k[0].view(), &all[..9]), Err(Error::Input(estimator::Error::Shape { .. }))));
     let mut nan = k[0].clone();
     nan[[4, 4]] = f64::NAN;
-    assert!(matches!(imputation::mean(nan.view(), &all), Err(Error::NotFinite { sample: 4, .. })));
+    assert!(matches!(
+        imputation::mean(nan.view(), &all),
+        Err(Error::Input(estimator::Error::NotFinite { sample: 4, .. }))
+    ));
     let one = Cvkt::default().complete(&as_views(&k[..1]), std::slice::from_ref(&all), 0);
     assert!(matches!(one, Err(Error::Parameter { name: "view", .. })));
     let masks = vec![all.clone(), all.clone(), vec![true; 9]];
-    assert!(matches!(Cvkt::default().complete(&as_views(&k), &masks, 0), Err(Error::Shape { .. })));
+    assert!(matches!(
+        Cvkt::default().complete(&as_views(&k), &masks, 0),
+        Err(Error::Input(estimator::Error::Shape { .. }))
+    ));
     let level = Cvkt { rank: vec![0.0], ..Cvkt::default() };
     let masks = vec![all.clone(), all.clone(), all];
     assert!(matches!(level.complete(&as_views(&k), &masks, 0), Err(Error::Parameter { name: "rank", .. })));

@@ -155,8 +155,11 @@ fn indefinite_kernels_are_projected_and_counted() {
 fn bad_input_is_refused() {
     let (mut k, labels) = waves();
     let p = Protocol::default();
-    assert!(matches!(p.evaluate(k.view(), &known(&labels[..29])), Err(Error::Shape { .. })));
-    assert!(matches!(OneVsRest::fit(k.view(), &labels[..29], 3, 1.0, 1e-3), Err(Error::Shape { .. })));
+    assert!(matches!(p.evaluate(k.view(), &known(&labels[..29])), Err(Error::Input(estimator::Error::Shape { .. }))));
+    assert!(matches!(
+        OneVsRest::fit(k.view(), &labels[..29], 3, 1.0, 1e-3),
+        Err(Error::Input(estimator::Error::Shape { .. }))
+    ));
     assert!(matches!(OneVsRest::fit(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Parameter { name: "c", .. })));
     assert!(matches!(OneVsRest::fit_linfa(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Svm(_))));
     assert!(matches!(p.evaluate(k.view(), &known(&[1; 30])), Err(Error::Parameter { name: "labels", .. })));
@@ -165,7 +168,10 @@ fn bad_input_is_refused() {
     let none = Protocol { c: vec![], ..p.clone() };
     assert!(matches!(none.evaluate(k.view(), &known(&labels)), Err(Error::Parameter { name: "c", .. })));
     k[[3, 4]] = f64::NAN;
-    assert!(matches!(p.evaluate(k.view(), &known(&labels)), Err(Error::NotFinite { sample: 3, .. })));
+    assert!(matches!(
+        p.evaluate(k.view(), &known(&labels)),
+        Err(Error::Input(estimator::Error::NotFinite { sample: 3, .. }))
+    ));
 }
 
 /// A label beyond `classes` had no machine, and its samples were silently of no class.

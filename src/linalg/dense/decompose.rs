@@ -1,11 +1,13 @@
-//! Decompositions of one matrix: A = V diag(w) V^T, A = U diag(s) V^T, A = L L^T, min ||A X - B||.
+//! Decompositions of one matrix: A = V diag(w) V^T, A = U diag(s) V^T, A = L L^T (also pivoted), min ||A X - B||.
 //!
 //! [`faer`] does the work, with the scalars of `fixed`: the same bits on every machine. Cholesky factors are our own, see `cholesky`.
 
 use super::cholesky::{factor, solve};
 use crate::{Error, Real, Result};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt_pivoting::factor as piv_llt;
 use faer::linalg::solvers::SolveLstsq;
-use faer::{MatRef, Side};
+use faer::{MatRef, Par, Side};
 use ndarray::{Array1, Array2, ArrayView2};
 
 /// A = vectors diag(values) vectors^T with ascending values and orthonormal columns.
@@ -82,6 +84,38 @@ pub fn cholesky<T: Real>(a: ArrayView2<'_, T>) -> Result<Array2<T>> {
     finite("cholesky", &a)?;
     let u = factor(a).ok_or(Error::NotPositiveDefinite { what: "cholesky" })?;
     Ok(u.reversed_axes().as_standard_layout().into_owned())
+}
+
+/// L (n, rank) with A = L L^T for a positive semidefinite matrix (the lower triangle is read), by Cholesky with diagonal pivoting. The
+/// rank is where what is left falls below the rounding of the largest diagonal entry; a matrix of zeros gives one column of zeros.
+///
+/// ```
+/// let a = ndarray::array![[4.0, 2.0], [2.0, 1.0]];
+/// let l = linalg::pivoted_cholesky(a.view()).unwrap();
+/// assert_eq!(l, ndarray::array![[2.0], [1.0]]);
+/// ```
+pub fn pivoted_cholesky<T: Real>(a: ArrayView2<'_, T>) -> Result<Array2<T>> {
+    let what = "pivoted_cholesky";
+    square(what, &a)?;
+    finite(what, &a)?;
+    let n = a.nrows();
+    if a.diag().iter().all(|v| *v <= T::of(0.0)) {
+        return Ok(Array2::zeros((n, 1)));
+    }
+    // A diagonal entry below zero is rounding, in a matrix that is positive semidefinite.
+    let mut whole = a.to_owned();
+    whole.diag_mut().mapv_inplace(|v| num_traits::Float::max(v, T::of(0.0)));
+    let mut l = as_faer(&whole.view()).to_owned();
+    let (mut order, mut inverse) = (vec![0usize; n], vec![0usize; n]);
+    let mut scratch =
+        MemBuffer::new(piv_llt::cholesky_in_place_scratch::<usize, T::Fixed>(n, Par::Seq, Default::default()));
+    let stack = MemStack::new(&mut scratch);
+    let (found, _) =
+        piv_llt::cholesky_in_place(l.as_mut(), &mut order, &mut inverse, Par::Seq, stack, Default::default())
+            .map_err(|_| Error::NotPositiveDefinite { what })?;
+    // Row k of the factor belongs to sample order[k]; above the diagonal stands what was there before.
+    let entry = |(i, j): (usize, usize)| if j <= inverse[i] { T::from_fixed(l[(inverse[i], j)]) } else { T::of(0.0) };
+    Ok(Array2::from_shape_fn((n, found.rank), entry))
 }
 
 /// X with A X = B for symmetric positive definite A, by Cholesky.

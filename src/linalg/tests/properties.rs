@@ -1,7 +1,7 @@
 //! What decompositions promise, on random matrices of any shape, rank and scale, at every instruction set.
 
 use linalg::simd::{levels, set_level};
-use linalg::{cholesky, eigh, lstsq, matmul, solve_spd, svd, symmetrise};
+use linalg::{cholesky, dot, eigh, lstsq, matmul, pivoted_cholesky, solve_spd, svd, symmetrise};
 use ndarray::{Array2, ArrayView2};
 use proptest::prelude::*;
 
@@ -75,6 +75,34 @@ proptest! {
             let x = solve_spd(a.view(), b.view()).unwrap();
             prop_assert!(largest((&matmul(a.view(), x.view()) - &b).view()) <= 1e-9 * largest(b.view()).max(1e-300));
         }
+    }
+
+    #[test]
+    fn pivoted_cholesky_rebuilds_a_matrix_of_any_rank(
+        n in 1usize..50, rank in 0usize..50, scale in -8..8i32, numbers in prop::collection::vec(-1.0..1.0f64, 97),
+    ) {
+        let half = low_rank(n, n, rank.min(n), 10f64.powi(scale), &numbers);
+        let a = matmul(half.view(), half.t());
+        for level in levels() {
+            set_level(level);
+            let l = pivoted_cholesky(a.view()).unwrap();
+            prop_assert!(l.ncols() <= n);
+            prop_assert!(largest((&matmul(l.view(), l.t()) - &a).view()) <= 1e-13 * n as f64 * largest(a.view()));
+        }
+    }
+
+    /// Against a sum in higher precision, at any length.
+    #[test]
+    fn dot_is_the_sum_of_products(x in prop::collection::vec(-1.0..1.0f64, 0..70)) {
+        let y: Vec<f64> = x.iter().rev().map(|v| v * 1.5 + 0.1).collect();
+        let (mut sum, mut lost) = (0.0f64, 0.0f64);
+        for (a, b) in x.iter().zip(&y) {
+            let product = a * b;
+            let next = sum + product;
+            lost += (sum - next) + product + a.mul_add(*b, -product);
+            sum = next;
+        }
+        prop_assert!((dot(&x, &y) - (sum + lost)).abs() <= 1e-14 * x.len() as f64);
     }
 
     /// The residual is orthogonal to the columns, and no other solution is shorter: X lies in the row space of A.

@@ -1,6 +1,6 @@
 //! Matrices as points in the plane: tangent vectors at one matrix, on the first two principal axes of a reference set.
 
-use crate::{Error, Result, tangent_space};
+use crate::{InputError, Result, tangent_space};
 use linalg::matmul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayView3, Axis, concatenate, s};
 
@@ -19,17 +19,13 @@ impl Plane {
         let what = "plane";
         let vectors = sets.iter().map(|x| tangent_space(*x, at)).collect::<Result<Vec<_>>>()?;
         let views: Vec<_> = vectors.iter().map(|v| v.view()).collect();
-        let together = concatenate(Axis(0), &views).map_err(|_| Error::Empty { what })?;
-        let centre = together.mean_axis(Axis(0)).ok_or(Error::Empty { what })?;
+        let together = concatenate(Axis(0), &views).map_err(|_| InputError::empty(what))?;
+        let centre = together.mean_axis(Axis(0)).ok_or(InputError::empty(what))?;
         let centred = &together - &centre;
         let gram = linalg::eigh(matmul(centred.t(), centred.view()).view())?;
         let d = gram.vectors.ncols();
         if d < 2 {
-            return Err(Error::Parameter {
-                name: "channels",
-                value: at.nrows() as f64,
-                must: "at least 2 for a plane",
-            });
+            return Err(InputError::parameter("channels", at.nrows() as f64, "at least 2 for a plane").into());
         }
         let mut axes = gram.vectors.slice(s![.., d - 2..;-1]).to_owned();
         for mut axis in axes.columns_mut() {

@@ -7,7 +7,7 @@
 //! U holds the eigenvectors of the average of X / tr X whose eigenvalue exceeds `tolerance` times the largest, largest first.
 
 use crate::manifold::function::sandwich;
-use crate::{Error, Result, check};
+use crate::{Error, InputError, Result, check};
 use ndarray::{Array2, Array3, ArrayView3, Axis, s};
 
 /// Share of the largest eigenvalue of the average below which a direction counts as missing. Rounding in f32 recordings leaves
@@ -37,7 +37,7 @@ impl Reduction {
     /// ```
     pub fn fit(sets: &[ArrayView3<'_, f64>]) -> Result<Self> {
         let what = "reduction";
-        let first = sets.first().ok_or(Error::Empty { what })?;
+        let first = sets.first().ok_or(InputError::empty(what))?;
         let n = check::symmetric(what, first)?;
         let mut average = Array2::<f64>::zeros((n, n));
         for set in sets {

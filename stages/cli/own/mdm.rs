@@ -4,7 +4,7 @@ use super::super::output as print;
 use super::super::text::{Table, count};
 use super::arrays::Source;
 use super::facts::Facts;
-use super::{output, times};
+use super::{output, pictures, times};
 use anyhow::{Context, Result, bail, ensure};
 use ndarray::{Array3, Ix2};
 use serde_json::json;
@@ -56,6 +56,9 @@ pub struct Args {
     /// Where to write the predicted labels (.npy, 64-bit integers)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Draw the test matrices in the plane, by predicted and by true class (.svg or .png)
+    #[arg(long, value_name = "FILE", requires = "test")]
+    plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -85,7 +88,7 @@ pub fn run(args: &Args) -> Result<u8> {
     for (path, end) in targets.iter().filter_map(|(p, e)| p.as_ref().map(|p| (p, *e))) {
         output::check_ends(path, &[end])?;
     }
-    ensure!(args.output.is_none() || args.output != args.proba, "-o and --proba are the same file; name two files");
+    pictures::check(args.plot.as_deref())?;
     let mut facts = Facts::default();
     let model = match (&args.model, &args.train, &args.labels) {
         (Some(file), _, _) => load(file, &mut facts)?,
@@ -196,6 +199,13 @@ fn classify(args: &Args, test: &str, model: &Model, facts: &mut Facts) -> Result
         output::npy(path, &mdm.probabilities(x.view())?, false)?;
         let order = classes.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         facts.say("probabilities", format!("{}, columns {order}", path.display()), path.display().to_string());
+    }
+    if let Some(path) = &args.plot {
+        let set = |name, labels| pictures::Set { name, matrices: x.view(), labels };
+        let mut sets = vec![set("predicted class", predicted.as_slice())];
+        sets.extend(truth.as_ref().map(|t| set("true class", t.as_slice())));
+        pictures::save(path, &pictures::classes(test, &sets)?)?;
+        facts.say("picture", path.display().to_string(), path.display().to_string());
     }
     if let Some(path) = &args.output {
         output::labels(path, &predicted)?;

@@ -7,13 +7,14 @@ use baselines::svm::{Protocol, Reported};
 use estimator::Labels;
 use ndarray::{Array1, Array2};
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind.
 pub struct Classify;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes of the completed kernels, here to join; none for the full kernels.
@@ -38,7 +39,7 @@ pub struct Params {
     solver: Machine,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy, Default)]
+#[derive(Serialize, Deserialize, Clone, Copy, Default, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Machine {
     /// linfa-svm.
