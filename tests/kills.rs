@@ -3,9 +3,9 @@
 //!
 //! `REPRO_KILLS` is their number (default 60), `REPRO_KILLS_SEED` repeats the choices of a run; both are printed.
 
-mod common;
 #[path = "common/cluster.rs"]
 mod cluster;
+mod common;
 #[path = "common/served.rs"]
 mod served;
 

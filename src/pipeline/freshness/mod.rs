@@ -132,8 +132,7 @@ impl<'a> Judge<'a> {
         let id = |i: usize| self.plan.units[i].id.as_str();
         let mut inputs: Vec<(&str, &Record)> = u.inputs.iter().filter_map(|&i| Some((id(i), record(i)?))).collect();
         inputs.sort_unstable_by_key(|(id, _)| *id);
-        let mut bytes =
-            KeyBytes::new(kind.name(), kind.schema(), self.code[u.stage], &u.params, u.seed, inputs.len());
+        let mut bytes = KeyBytes::new(kind.name(), kind.schema(), self.code[u.stage], &u.params, u.seed, inputs.len());
         for (id, record) in inputs {
             bytes.input(id, record.artefacts.iter().map(|(name, a)| (name, &a.digest)));
         }

@@ -75,7 +75,8 @@ pub(crate) fn commit(store: &Store, shared: &Shared<'_>, batch: Vec<Finished>) -
             entries.push(Entry::Host { digest: shared.host.0, host: shared.host.1.clone() });
         }
         let codes: BTreeSet<Digest> = batch.iter().map(|f| f.record.parts.code).collect();
-        for (digest, sources) in shared.code.iter().filter(|(d, _)| codes.contains(d) && !index.sources.contains_key(d)) {
+        for (digest, sources) in shared.code.iter().filter(|(d, _)| codes.contains(d) && !index.sources.contains_key(d))
+        {
             entries.push(Entry::Sources { digest: *digest, sources: sources.clone() });
         }
         entries.push(Entry::Seen(batch.iter().flat_map(|f| f.seen.iter().copied()).collect()));

@@ -128,11 +128,11 @@ fn sentence(done: &Collected) -> String {
     }
     let verb = if done.dry_run { "would remove" } else { "removed" };
     format!(
-        "{verb} {} ({}) and {}; kept {} ({})",
+        "{verb} {} ({}) and {}; {} ({}) stay",
         count(done.objects, "object"),
         size(done.bytes),
         count(done.records, "record"),
-        done.kept,
+        count(done.kept, "object"),
         size(done.kept_bytes),
     )
 }
