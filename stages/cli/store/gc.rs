@@ -128,7 +128,7 @@ fn sentence(done: &Collected) -> String {
     }
     let verb = if done.dry_run { "would remove" } else { "removed" };
     format!(
-        "{verb} {} ({}) and {}; {} ({}) stay",
+        "{verb} {} ({}) and {}; kept {} ({})",
         count(done.objects, "object"),
         size(done.bytes),
         count(done.records, "record"),
