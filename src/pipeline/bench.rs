@@ -10,6 +10,7 @@ use crate::kind::context::Context;
 use crate::kind::{Registry, Stage, StageResult};
 use crate::run::RunOptions;
 use crate::store::Store;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Instant;
@@ -17,7 +18,7 @@ use std::time::Instant;
 /// Writes its number into a file.
 struct Trivial;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Number {
     n: u64,

@@ -13,6 +13,7 @@
 //! | `affine` | the map with signs and intercept |
 //! | `whiten` | coordinates in which the means are near the identity |
 //! | `layout` | half-vectors and Choi matrices |
+//! | `families` | both families, each chosen by cross-validation |
 //! | `ridge` | the signed family in closed form |
 //! | `operators` | how many operators it keeps |
 //! | `path` | the completely positive family along a path of ranks |
@@ -23,6 +24,7 @@
 
 mod affine;
 mod disk;
+mod families;
 pub mod folds;
 mod layout;
 mod operators;
@@ -36,29 +38,17 @@ pub use affine::{AffineMap, Applied, Positivity};
 pub use disk::{SavedAffine, load_affine, save_affine};
 pub use folds::{Folds, Score};
 pub use procedure::{FitParams, Outcome, Unpenalised, fit, fit_watched};
-pub use unpenalised::{Method, Pairs, Plan, loss, ranks};
+pub use unpenalised::{Method, Pairs, SolverPlan, loss, ranks};
 
 use crate::completion::Watch;
-use crate::error::{Error, Result};
-use folds::{least, nearly_least, one_standard_error};
+use crate::error::{Error, InputError, Result};
+use families::{RANKS, Signed, complete, screen};
 use layout::svecs;
-use ndarray::{Array2, ArrayView3, Axis};
+use ndarray::ArrayView3;
 use path::Path;
-use rayon::prelude::*;
 
 /// Largest Choi matrix that this module handles: its spectrum takes seconds there.
 pub const LARGEST: usize = 1200;
-
-/// Ranks of the completely positive path.
-const RANKS: [usize; 11] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20];
-/// Ranks that decide whether the completely positive family is worth a closer look.
-const SCREEN: [usize; 3] = [2, 6, 12];
-/// On two folds its mean squared error must come within this multiple of the signed family's for that: a tenth is what two folds can be wrong by.
-const NEAR: f64 = 1.1;
-/// Fewer operators with signs are taken if the mean squared error on hidden samples rises by this share at most.
-const SMALLER: f64 = 0.01;
-/// Trace penalties, over the sum of squares of Y.
-const PENALTIES: [f64; 3] = [1e-5, 1e-4, 1e-3];
 
 /// Which family to fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,7 +176,8 @@ pub fn regress_watched(
     };
     tried.extend(complete.iter().map(|(t, _)| t.clone()));
     let relative = |s: &Score| (s.mean() / mean_square).sqrt();
-    // The simpler family unless the folds tell that it is worse.
+    // The restricted family where the folds tell that it is better. Indistinguishable is not enough: on one of five subjects of BCI IV 2a the two
+    // were, and the restricted one then erred by a fifth more on new samples.
     let (use_complete, reason) = match (&signed, &complete) {
         (None, _) => (true, "asked for".to_string()),
         (Some(_), None) if params.family != Family::Auto => (false, "asked for".to_string()),
@@ -196,16 +187,23 @@ pub fn regress_watched(
         (Some(s), Some((c, _))) => {
             let (a, b) = (relative(s.tried.score()), relative(c.score()));
             let same = c.score().folds.len() == s.tried.score().folds.len();
-            if same && c.score().close_to(s.tried.score()) {
+            if same && !s.tried.score().close_to(c.score()) {
                 (
                     true,
-                    format!("a completely positive map is as good on hidden samples: {b:.4} against {a:.4} with signs"),
+                    format!("a completely positive map is better on hidden samples: {b:.4} against {a:.4} with signs"),
+                )
+            } else if a < b {
+                (
+                    false,
+                    format!(
+                        "signs bring the relative error on hidden samples from {b:.4} (completely positive) to {a:.4}"
+                    ),
                 )
             } else {
                 (
                     false,
                     format!(
-                        "signs bring the relative error on hidden samples from {b:.4} (completely positive) to {a:.4}"
+                        "hidden samples do not tell the families apart ({b:.4} completely positive, {a:.4} with signs), and signs restrict the map less"
                     ),
                 )
             }
@@ -215,11 +213,11 @@ pub fn regress_watched(
     if use_complete {
         let (tried_complete, penalty) = complete.expect("the completely positive family was tried");
         let rank = tried_complete.score().rank;
-        let Some(mut path) = Path::new(x, y, penalty)? else { return Err(not_definite()) };
+        let Some(mut path) = Path::new(x, y, penalty)? else { return Err(Error::MeanNotDefinite) };
         for &r in RANKS.iter().filter(|r| **r < rank) {
-            path.to(r, 15, 1e-4)?;
+            path.to(r, 15, 1e-3)?;
         }
-        path.to(rank, 500, 1e-8)?;
+        path.to(rank, 300, 1e-6)?;
         let (ops, intercept) = path.model();
         let signs = vec![1.0; ops.dim().0];
         let map = AffineMap::new(ops, signs, Some(intercept), Positivity::Complete)?;
@@ -244,30 +242,27 @@ pub fn regress_watched(
 fn check(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>, params: &RegressParams) -> Result<()> {
     let ((l, p, p2), (ly, q, q2)) = (x.dim(), y.dim());
     if l == 0 || p == 0 || q == 0 {
-        return Err(Error::Empty { what: "X", shape: x.shape().to_vec() });
+        return Err(InputError::empty("X").into());
     }
     if p != p2 {
-        return Err(Error::Shape { what: "X", expected: vec![l, p, p], got: x.shape().to_vec() });
+        return Err(InputError::shape("X", [l, p, p], x.shape()).into());
     }
     if (ly, q) != (l, q2) {
-        return Err(Error::Shape { what: "Y", expected: vec![l, q, q], got: y.shape().to_vec() });
+        return Err(InputError::shape("Y", [l, q, q], y.shape()).into());
     }
     if params.folds < 2 || params.folds > l {
-        return Err(Error::Parameter {
-            name: "folds",
-            value: params.folds as f64,
-            expected: "between 2 and the number of samples",
-        });
+        return Err(InputError::parameter("folds", params.folds as f64, "between 2 and the number of samples").into());
     }
     if params.rank == Some(0) {
         return Err(Error::RankZero);
     }
     if p * q > LARGEST {
-        return Err(Error::Parameter {
-            name: "p q",
-            value: (p * q) as f64,
-            expected: "at most 1200: larger maps need the solvers without penalty",
-        });
+        return Err(InputError::parameter(
+            "p q",
+            (p * q) as f64,
+            "at most 1200: larger maps need the solvers without penalty",
+        )
+        .into());
     }
     check_one("X", x)?;
     check_one("Y", y)
@@ -276,148 +271,7 @@ fn check(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>, params: &RegressParams)
 fn check_one(what: &'static str, m: ArrayView3<'_, f64>) -> Result<()> {
     crate::error::check_finite(what, m)?;
     match m.outer_iter().position(|m| !linalg::is_symmetric(m, 1e-9)) {
-        Some(index) => Err(Error::NotSymmetric { what, index }),
+        Some(index) => Err(InputError::not_symmetric(what, index).into()),
         None => Ok(()),
     }
-}
-
-fn not_definite() -> Error {
-    Error::Parameter {
-        name: "mean",
-        value: 0.0,
-        expected: "positive definite means of X and Y; use positivity `output` or `none`",
-    }
-}
-
-/// The signed family, chosen.
-struct Signed {
-    choice: ridge::Choice,
-    tried: Tried,
-}
-
-impl Signed {
-    fn choose(
-        x: ArrayView3<'_, f64>,
-        y: ArrayView3<'_, f64>,
-        targets: &Array2<f64>,
-        folds: &Folds,
-        rank: Option<usize>,
-    ) -> Result<Self> {
-        let choice = ridge::choose(x, targets)?;
-        let curve = operators::curve(x, y, &choice, folds)?;
-        let chosen = match rank {
-            // The tried number nearest from below; the fit keeps exactly the number asked for.
-            Some(r) => curve.iter().rposition(|s| s.rank <= r).unwrap_or(0),
-            None => nearly_least(&curve, SMALLER),
-        };
-        let note = format!("coordinates: mean of X to the power -{}, penalty {:.0e}", choice.power, choice.share);
-        let mut tried = Tried { complete: false, curve, chosen, note };
-        if let Some(r) = rank {
-            tried.curve[chosen].rank = r;
-        }
-        Ok(Self { choice, tried })
-    }
-
-    fn fit(
-        &self,
-        x: ArrayView3<'_, f64>,
-        y: ArrayView3<'_, f64>,
-        targets: &Array2<f64>,
-        positivity: Positivity,
-    ) -> Result<AffineMap> {
-        let ridge = ridge::fit(x, targets, &self.choice)?;
-        let spectrum = operators::Spectrum::of(&ridge, y)?;
-        let (ops, signs) = spectrum.operators(self.tried.score().rank, &ridge.coordinates);
-        // The intercept that makes the mean of the outputs right with the operators that are kept.
-        let bare = AffineMap::new(ops, signs, None, Positivity::None)?;
-        let mean_x = x.mean_axis(Axis(0)).expect("at least one sample").insert_axis(Axis(0));
-        let mean_y = y.mean_axis(Axis(0)).expect("at least one sample");
-        let at_mean = bare.apply(mean_x.view())?.matrices;
-        let intercept = linalg::symmetrise((&mean_y - &at_mean.index_axis(Axis(0), 0)).view());
-        AffineMap::new(bare.map().ops().to_owned(), bare.signs().to_vec(), Some(intercept), positivity)
-    }
-}
-
-/// Errors of one penalty on some folds, by rank.
-fn path_errors(
-    x: ArrayView3<'_, f64>,
-    y: ArrayView3<'_, f64>,
-    folds: &Folds,
-    (which, ranks, penalty, iterations): (usize, &[usize], f64, usize),
-) -> Result<Option<Vec<Score>>> {
-    let per_fold: Vec<Option<Vec<f64>>> = (0..which)
-        .into_par_iter()
-        .map(|fold| -> Result<Option<Vec<f64>>> {
-            let (out, inn) = (folds.outside(fold), folds.inside(fold));
-            let (xa, ya) = (x.select(Axis(0), &out), y.select(Axis(0), &out));
-            let (xb, yb) = (x.select(Axis(0), &inn), svecs(y.select(Axis(0), &inn).view()));
-            let Some(mut path) = Path::new(xa.view(), ya.view(), penalty)? else { return Ok(None) };
-            let mut errors = Vec::with_capacity(ranks.len());
-            for &rank in ranks {
-                path.to(rank, iterations, 1e-4)?;
-                errors.push(ridge::squares(path.predict(xb.view()).view(), yb.view()) / yb.nrows() as f64);
-            }
-            Ok(Some(errors))
-        })
-        .collect::<Result<_>>()?;
-    let Some(all) = per_fold.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-    Ok(Some(ranks.iter().enumerate().map(|(k, r)| Score::new(*r, all.iter().map(|f| f[k]).collect())).collect()))
-}
-
-/// The completely positive family: rank by the one-standard-error rule, then a penalty if it helps.
-fn complete(
-    x: ArrayView3<'_, f64>,
-    y: ArrayView3<'_, f64>,
-    folds: &Folds,
-    rank: Option<usize>,
-    watch: Watch<'_>,
-) -> Result<(Tried, f64)> {
-    watch("completely positive maps", 0.0)?;
-    let most = x.dim().1 * y.dim().1;
-    let ranks: Vec<usize> = match rank {
-        Some(r) => RANKS.into_iter().filter(|k| *k < r).chain([r]).collect(),
-        None => RANKS.into_iter().filter(|r| *r <= most).collect(),
-    };
-    let Some(curve) = path_errors(x, y, folds, (folds.count(), &ranks, 0.0, 25))? else { return Err(not_definite()) };
-    let chosen = if rank.is_some() { curve.len() - 1 } else { one_standard_error(&curve) };
-    let mut tried = Tried { complete: true, curve, chosen, note: "no penalty".into() };
-    let (mut penalty, at) = (0.0, tried.score().rank);
-    for (k, share) in PENALTIES.into_iter().enumerate() {
-        watch("trace penalty", k as f64 / PENALTIES.len() as f64)?;
-        let upto: Vec<usize> = ranks.iter().copied().filter(|r| *r <= at).collect();
-        let Some(curve) = path_errors(x, y, folds, (folds.count(), &upto, share, 25))? else { break };
-        let score = &curve[curve.len() - 1];
-        let better = score.mean() < tried.score().mean() && !tried.score().close_to(score);
-        if !better {
-            break;
-        }
-        penalty = share;
-        let chosen = tried.chosen;
-        tried.curve[chosen] = score.clone();
-        tried.note = format!("trace penalty {share:.0e}");
-    }
-    Ok((tried, penalty))
-}
-
-/// Two folds and three ranks first: the whole curve only where it can win.
-fn screen(
-    x: ArrayView3<'_, f64>,
-    y: ArrayView3<'_, f64>,
-    folds: &Folds,
-    rival: &Score,
-    rank: Option<usize>,
-    watch: Watch<'_>,
-) -> Result<Option<(Tried, f64)>> {
-    watch("completely positive maps, first look", 0.0)?;
-    let most = x.dim().1 * y.dim().1;
-    let ranks: Vec<usize> = SCREEN.into_iter().filter(|r| *r <= most).collect();
-    let ranks = if ranks.is_empty() { vec![1] } else { ranks };
-    let Some(curve) = path_errors(x, y, folds, (2, &ranks, 0.0, 20))? else { return Ok(None) };
-    let best = least(&curve);
-    let rival_there = rival.folds[..2].iter().sum::<f64>() / 2.0;
-    if curve[best].mean() <= NEAR * rival_there {
-        return complete(x, y, folds, rank, watch).map(Some);
-    }
-    let note = format!("ranks {ranks:?} on two folds only: too far behind for a closer look");
-    Ok(Some((Tried { complete: true, curve, chosen: best, note }, 0.0)))
 }

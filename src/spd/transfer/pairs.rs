@@ -11,7 +11,7 @@ use crate::transport::{
     DensityWeights, GroupLasso, SinkhornParams, TransportPlan, barycentric_map, density_weights,
     regularisation_from_median, sinkhorn_any, sinkhorn_group_lasso,
 };
-use crate::{CheckedMeanParams, Error, Metric, Result, pairwise_distances, powm, self_distances};
+use crate::{CheckedMeanParams, InputError, Metric, Result, pairwise_distances, powm, self_distances};
 use ndarray::{Array1, Array3, ArrayView3, Axis};
 
 /// Weight of the entropy in the plan.
@@ -118,7 +118,7 @@ pub fn transport_pairs(
         Regularisation::Paper => paper,
         Regularisation::Relative(share) if share > 0.0 && share.is_finite() => share * median_cost,
         Regularisation::Relative(value) => {
-            return Err(Error::Parameter { name: "relative regularisation", value, must: "positive and finite" });
+            return Err(InputError::parameter("relative regularisation", value, "positive and finite").into());
         }
         Regularisation::Absolute(value) => value,
     };

@@ -15,6 +15,7 @@ use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult}
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{Mdm, MeanParams, Metric, PaperMapParams};
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 pub struct Adapt;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes of the transport, here to join and to label.
@@ -50,7 +51,7 @@ pub struct Params {
 }
 
 /// Coordinates in which the map is learned, from the training matrices alone.
-#[derive(Serialize, Deserialize, Clone, Copy, Default, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Copy, Default, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Scaling {
     /// As recorded, in units of the mean eigenvalue of the inputs.

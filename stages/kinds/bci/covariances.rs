@@ -11,6 +11,7 @@ use datasets::signal::SignalParams;
 use datasets::simulate::SimParams;
 use ndarray::Array1;
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{Estimator, covariances};
 
@@ -18,7 +19,7 @@ use spd::{Estimator, covariances};
 pub struct Covariances;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// 1 to 9.
@@ -36,7 +37,7 @@ pub struct Params {
     simulation: SimParams,
 }
 
-#[derive(Serialize, Deserialize, Default, Clone, Copy)]
+#[derive(Serialize, Deserialize, Default, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Shrinkage {
     #[default]

@@ -14,6 +14,7 @@ use report::frames::Results;
 use report::polars::prelude::{Column, DataFrame, DataType, Expr, IntoLazy, JoinType, col, df, lit, when};
 use report::table::{Best, Spec};
 use report::{Figure, Source, Table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{MeanParams, Metric};
 
@@ -21,7 +22,7 @@ use spd::{MeanParams, Metric};
 pub struct BciFigures;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// What to draw.
@@ -35,7 +36,7 @@ pub struct Params {
     draw: Option<u64>,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum What {
     Table3,
@@ -160,7 +161,7 @@ fn papers(subjects: &[usize]) -> Result<DataFrame> {
 }
 
 /// The rows, and below them the mean over the subjects of every column in which all have a value; deviations have none.
-fn with_means(frame: &DataFrame) -> Result<DataFrame> {
+pub(super) fn with_means(frame: &DataFrame) -> Result<DataFrame> {
     let mean = |name: &str| {
         let whole = col(name).null_count().eq(lit(0)).and(lit(!name.starts_with("sd")));
         if name == "subject" {

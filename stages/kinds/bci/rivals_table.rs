@@ -1,13 +1,13 @@
 //! The table of the learned map beside its rivals; drawn by `bci-figures`.
 
-use super::figures::title;
+use super::figures::{title, with_means};
 use super::results::source;
 use super::rivals::METHODS;
 use crate::shared::results::read_results;
 use anyhow::Result;
 use pipeline::Context;
-use report::frames::{Results, Summary};
-use report::polars::prelude::{Column, DataFrame, NamedFrom, Series};
+use report::frames::Results;
+use report::polars::prelude::{IntoLazy, JoinType, col};
 use report::table::{Best, Spec};
 use report::{Source, Table};
 
@@ -17,28 +17,16 @@ const OURS: &str = "OoSAdapt ours";
 /// Accuracy by subject and method, mean and deviation over the draws; the last row is the mean over subjects.
 pub fn rivals(ctx: &Context) -> Result<Table> {
     let results = read_results(ctx)?;
-    let subjects = results.distinct("subject")?;
     let classes = results.numbers("classes")?.first().copied().unwrap_or(0.0) as usize;
     let source = source(results.with("data", "real")?.height() == results.height(), classes);
-    let of = |subject: usize, method: &str| -> Result<DataFrame> {
-        Ok(results.with("subject", subject as i64)?.with("method", method)?)
-    };
-    let column = |name: &str, values: Vec<Option<f64>>| Column::from(Series::new(name.into(), values));
-    let names: Vec<String> = subjects.iter().map(usize::to_string).chain(["mean".into()]).collect();
-    let mut columns = vec![Column::from(Series::new("subject".into(), names))];
+    let by_subject = results.summaries(&["subject", "method"], "accuracy")?;
+    let wide = by_subject.spread(&["subject"], ("method", &METHODS.map(|m| m.0)), &["mean", "sd"])?;
+    let frame = with_means(&wide.lazy().sort(["subject"], Default::default()).collect()?)?;
     let mut specs = vec![Spec::text("Subject", "subject")];
-    for (method, calibrated) in METHODS {
-        let found: Vec<Summary> =
-            subjects.iter().map(|&s| Ok(of(s, method)?.summary("accuracy")?)).collect::<Result<_>>()?;
-        let mean = found.iter().map(|s| s.mean).sum::<f64>() / found.len().max(1) as f64;
+    specs.extend(METHODS.map(|(method, calibrated)| {
         let heading = if calibrated { format!("{method} *") } else { method.to_string() };
-        let sd = format!("{heading} sd");
-        let some = |v: f64| Some(v).filter(|v| v.is_finite());
-        columns.push(column(&heading, found.iter().map(|s| s.mean).chain([mean]).map(some).collect()));
-        columns.push(column(&sd, found.iter().map(|s| some(s.sd)).chain([None]).collect()));
-        specs.push(Spec::mean_sd(&heading, &heading, &sd, Best::Plain));
-    }
-    let frame = DataFrame::new_infer_height(columns)?;
+        Spec::mean_sd(&heading, &format!("mean {method}"), &format!("sd {method}"), Best::Plain)
+    }));
     let text = "Accuracy (%) of MDM trained on trials of the first session that the map has not seen, tested on the second session: \
                 mean ± deviation over the random choices of trials";
     let table = Table::new("rivals", &title(text, &source), source.clone(), &frame, &specs)?
@@ -54,14 +42,17 @@ pub fn rivals(ctx: &Context) -> Result<Table> {
              TLRotate). MDWM: class means of both sessions mixed half and half.",
         );
     let mut words = Vec::new();
+    let ours = results.with("method", OURS)?;
     for (method, _) in METHODS.into_iter().filter(|(m, _)| *m != OURS) {
-        let mut differences = Vec::new();
-        for &s in &subjects {
-            let (ours, theirs) = (of(s, OURS)?.numbers("accuracy")?, of(s, method)?.numbers("accuracy")?);
-            differences.extend(ours.into_iter().zip(theirs).map(|(a, b)| a - b));
+        let both = ours.joined(&results.with("method", method)?, &["subject", "draw"], JoinType::Inner)?;
+        // The columns of the other method come with polars' suffix.
+        let gained = both.lazy().select([(col("accuracy") - col("accuracy_right")).alias("gained")]).collect()?;
+        let (mean, gained) = (gained.summary("gained")?.mean, gained.numbers("gained")?);
+        // A method may have no result: calibration trials of every class are not always there.
+        if gained.is_empty() {
+            continue;
         }
-        let mean = differences.iter().sum::<f64>() / differences.len().max(1) as f64;
-        words.push(format!("{method} {mean:+.2} (p = {:.3})", spd::paired_permutation_test(&differences)));
+        words.push(format!("{method} {mean:+.2} (p = {:.3})", spd::paired_permutation_test(&gained)));
     }
     let table = table.note(format!(
         "Mean difference of OoSAdapt ours from each method over subjects and choices, with the p-value of a paired sign-flip permutation \

@@ -8,6 +8,7 @@ use crate::shared::files::{write_json, write_npy};
 use crate::shared::params::number;
 use crate::shared::sessions::sessions;
 use pipeline::{Context, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{CommonChannels, MeanParams, Pairs, PairsParams, Recentring, transport_pairs};
 
@@ -15,7 +16,7 @@ use spd::{CommonChannels, MeanParams, Pairs, PairsParams, Recentring, transport_
 pub struct Transport;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axis of the subjects, here only to join.
@@ -30,7 +31,7 @@ pub struct Params {
     neighbours: usize,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Variant {
     Unsupervised,

@@ -8,27 +8,25 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | mod.rs | [`Moments`], how they are accumulated, and their least squares map |
+//! | mod.rs | [`Moments`] and their least squares map |
+//! | builder.rs | how they are accumulated: [`MomentsBuilder`] |
 //! | objective.rs | the square loss of a Kraus map and its gradient from the moments |
 //! | choice.rs | whether a fit uses the samples or the moments |
 
+mod builder;
 pub(crate) mod choice;
 pub(crate) mod objective;
 
+pub(crate) use builder::add_gram;
+pub use builder::{BLOCK, MomentsBuilder};
 pub use choice::LossSource;
 pub use objective::MomentObjective;
 
-use crate::error::{Error, FitError, Result};
+use crate::error::{FitError, InputError, Result};
 use crate::tolerances;
 use linalg::{Real, gemm, solve_spd};
-use ndarray::parallel::prelude::*;
-use ndarray::{Array2, ArrayView2, ArrayView3, Axis, s};
+use ndarray::{Array2, ArrayView2, ArrayView3, s};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
-
-/// Samples per product: large enough for the speed of a large GEMM.
-pub const BLOCK: usize = 1024;
-/// Rows of G or C that one task computes.
-const TILE: usize = 256;
 
 /// Which coordinates of X and Y the moments are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,95 +68,6 @@ impl Basis {
     }
 }
 
-/// G <- G + X^T X, of which only tiles on and below the diagonal are computed.
-pub(crate) fn add_gram(x: ArrayView2<'_, f64>, g: &mut Array2<f64>) {
-    let tiles = g.axis_chunks_iter_mut(Axis(0), TILE).into_par_iter().enumerate();
-    tiles.for_each(|(t, mut rows)| {
-        let (from, to) = (t * TILE, t * TILE + rows.nrows());
-        gemm(1.0, x.slice(s![.., from..to]).t(), x.slice(s![.., ..to]), 1.0, rows.slice_mut(s![.., ..to]));
-    });
-}
-
-/// Accumulates [`Moments`] from pieces of any size.
-#[derive(Debug, Clone)]
-pub struct MomentsBuilder {
-    done: Moments,
-    x: Array2<f64>,
-    y: Array2<f64>,
-    pending: usize,
-}
-
-impl MomentsBuilder {
-    /// Empty moments for p x p inputs and q x q outputs.
-    pub fn new(p: usize, q: usize, basis: Basis) -> Self {
-        let (nx, ny) = (basis.len(p), basis.len(q));
-        let done = Moments { p, q, basis, l: 0, yy: 0.0, g: Array2::zeros((nx, nx)), c: Array2::zeros((ny, nx)) };
-        Self { done, x: Array2::zeros((BLOCK, nx)), y: Array2::zeros((BLOCK, ny)), pending: 0 }
-    }
-
-    /// Adds samples X (n, p, p), Y (n, q, q). Refuses wrong shapes, NaN, and asymmetric X in the symmetric basis.
-    pub fn update<T: Real>(&mut self, x: ArrayView3<'_, T>, y: ArrayView3<'_, T>) -> Result<()> {
-        let (n, p, q) = (x.dim().0, self.done.p, self.done.q);
-        for (what, got, expected) in [("X", x.shape(), [n, p, p]), ("Y", y.shape(), [n, q, q])] {
-            if got != expected {
-                return Err(Error::Shape { what, expected: expected.to_vec(), got: got.to_vec() });
-            }
-        }
-        let basis = self.done.basis;
-        let tolerance = tolerances::promised_symmetric::<T>();
-        for s in 0..n {
-            let index = self.done.l;
-            let (xs, ys) = (x.index_axis(Axis(0), s), y.index_axis(Axis(0), s));
-            for (what, a) in [("X", xs), ("Y", ys)] {
-                if a.iter().any(|v| !num_traits::Float::is_finite(*v)) {
-                    return Err(Error::NotFinite { what, index });
-                }
-            }
-            if basis == Basis::Symmetric && !linalg::is_symmetric(xs, tolerance) {
-                return Err(Error::NotSymmetric { what: "X", index });
-            }
-            let row = self.pending;
-            // Both buffers are in standard layout, so a row is a slice.
-            basis.pack(xs, self.x.row_mut(row).into_slice().expect("standard layout"));
-            basis.pack(ys, self.y.row_mut(row).into_slice().expect("standard layout"));
-            self.done.yy += ys.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>();
-            self.done.l += 1;
-            self.pending += 1;
-            if self.pending == BLOCK {
-                self.flush();
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the products of the gathered rows.
-    fn flush(&mut self) {
-        let (x, y) = (self.x.slice(s![..self.pending, ..]), self.y.slice(s![..self.pending, ..]));
-        add_gram(x, &mut self.done.g);
-        let tiles = self.done.c.axis_chunks_iter_mut(Axis(0), TILE).into_par_iter().enumerate();
-        tiles.for_each(|(t, rows)| {
-            let (from, to) = (t * TILE, t * TILE + rows.nrows());
-            gemm(1.0, y.slice(s![.., from..to]).t(), x, 1.0, rows);
-        });
-        self.pending = 0;
-    }
-
-    /// The moments of all samples given so far. Refuses an empty set.
-    pub fn finish(mut self) -> Result<Moments> {
-        if self.done.l == 0 {
-            return Err(Error::Empty { what: "samples", shape: vec![0, self.done.p, self.done.p] });
-        }
-        self.flush();
-        let mut done = self.done;
-        for i in 0..done.g.nrows() {
-            for j in 0..i {
-                done.g[[j, i]] = done.g[[i, j]];
-            }
-        }
-        Ok(done)
-    }
-}
-
 /// G, C, yy and l of a sample: all that the square loss of a linear map depends on.
 #[derive(Debug, Clone)]
 pub struct Moments {
@@ -197,7 +106,7 @@ impl Moments {
     pub fn of<T: Real>(x: ArrayView3<'_, T>, y: ArrayView3<'_, T>, basis: Basis) -> Result<Self> {
         if x.dim().0 != y.dim().0 {
             let expected = vec![x.dim().0, y.dim().1, y.dim().2];
-            return Err(Error::Shape { what: "Y", expected, got: y.shape().to_vec() });
+            return Err(InputError::shape("Y", expected, y.shape()).into());
         }
         let mut builder = MomentsBuilder::new(x.dim().1, y.dim().1, basis);
         builder.update(x, y)?;
@@ -209,13 +118,13 @@ impl Moments {
     /// Refuses an empty list and sets of other sizes or coordinates.
     pub fn merged(parts: &[&Self]) -> Result<Self> {
         let Some((first, rest)) = parts.split_first() else {
-            return Err(Error::Empty { what: "list of moments", shape: vec![0] });
+            return Err(InputError::empty("list of moments").into());
         };
         let mut all = (*first).clone();
         for m in rest {
             if (m.p, m.q, m.basis) != (all.p, all.q, all.basis) {
                 let (expected, got) = (vec![all.g.nrows(), all.c.nrows()], vec![m.g.nrows(), m.c.nrows()]);
-                return Err(Error::Shape { what: "moments (coordinates of X, of Y)", expected, got });
+                return Err(InputError::shape("moments (coordinates of X, of Y)", expected, got).into());
             }
             all.l += m.l;
             all.yy += m.yy;

@@ -2,12 +2,12 @@
 
 use super::super::facts::{Facts, number};
 use super::super::times;
+use super::Args;
 use super::sources::Domain;
-use super::{Args, CostIn, PairsParams};
 use crate::cli::text::count;
 use anyhow::Result;
 use serde_json::json;
-use spd::{Adaptation, CommonChannels, Mdm, MeanParams, Metric, Reduction};
+use spd::{Adaptation, CommonChannels, CostIn, Mdm, MeanParams, Metric, PairsParams, Reduction};
 
 /// Sizes of the domains.
 pub fn domains(
