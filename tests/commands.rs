@@ -81,6 +81,12 @@ fn retries_are_counted_and_used() {
 }
 
 #[test]
+fn verify_without_results_does_not_say_verified() {
+    let said = Project::new(SMALL).ok("verify");
+    assert!(said.starts_with("nothing to verify: no unit has a current result"), "{said}");
+}
+
+#[test]
 fn verify_runs_units_again_and_compares() {
     let p = Project::new(SMALL);
     p.ok("run all");

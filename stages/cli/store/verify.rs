@@ -80,6 +80,9 @@ fn verify(engine: &Engine, args: &Args) -> anyhow::Result<Verified> {
 
 fn text(found: &Verified, wall: Duration) -> String {
     let paint = Paint::stdout();
+    if found.units == 0 && found.problems.is_empty() {
+        return "nothing to verify: no unit has a current result; `repro run` computes them\n".to_string();
+    }
     let mut out: String = found.problems.iter().map(|p| format!("{} {p}\n", paint.red("problem:"))).collect();
     if found.stale > 0 {
         out += &format!("{} without a current result skipped\n", count(found.stale, "unit"));

@@ -10,11 +10,11 @@ mod evidence;
 use super::facts::Facts;
 use super::progress::Line;
 use super::{Memory, output, pictures, times};
-use crate::cli::text::{count, duration, size};
+use crate::cli::text::{count, duration};
 use anyhow::{Result, ensure};
 pub use args::{Args, Kind};
 use curves::families;
-use data::{Need, load};
+use data::{Need, layers_fit, load};
 use evidence::{about_outputs, regression, unpenalised};
 use kraus::Gamma;
 use kraus::regress::{Family, FitParams, Positivity, SolverPlan, fit_watched, save_affine};
@@ -139,20 +139,4 @@ pub fn run(args: &Args) -> Result<u8> {
         crate::cli::output(&report::term::plot("training loss", &points, report::axis::Scale::Log, 60, 8));
     }
     Ok(0)
-}
-
-/// Refuses layers that do not fit into memory. A layer holds rank x (size before) x (size after) numbers, a sample between two layers a
-/// square of that size, and fitting keeps a few copies of both. An allocation that the system refuses would end the program.
-fn layers_fit(p: usize, hidden: &[usize], q: usize, rank: usize, memory: Memory) -> Result<()> {
-    let sizes: Vec<f64> = [&[p], hidden, &[q]].concat().into_iter().map(|n| n as f64).collect();
-    let layers: f64 = sizes.windows(2).map(|pair| rank as f64 * pair[0] * pair[1]).sum();
-    let between: f64 = hidden.iter().map(|&n| (n as f64).powi(2)).sum();
-    let bytes = 8.0 * (layers + between);
-    ensure!(
-        bytes <= memory.share() as f64,
-        "--hidden {}: layers of these sizes take {} or more, which is over a quarter of memory; lower --hidden, or raise --memory",
-        hidden.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
-        size(bytes as u64)
-    );
-    Ok(())
 }
