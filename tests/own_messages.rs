@@ -136,18 +136,10 @@ fn warnings() {
     odd[5] = 7.0;
     f.put("odd.npy", &odd);
     let kernel = Array2::from_shape_fn((12, 12), |(i, j)| (-((i as f64 - j as f64) / 3.0).powi(2)).exp());
-    let mut upper = kernel.clone();
-    (upper[[2, 7]], upper[[1, 9]]) = (f64::NAN, f64::NAN);
-    f.put("upper.npy", &upper);
-    let mut outside = kernel.clone();
-    (outside[[0, 1]], outside[[1, 0]]) = (1.5, 1.5);
-    (outside[[4, 9]], outside[[9, 4]]) = (f64::NAN, f64::NAN);
-    f.put("outside.npy", &outside);
     let mut rows = kernel;
     rows.row_mut(5).fill(f64::NAN);
     rows.column_mut(5).fill(f64::NAN);
     f.put("rows.npy", &rows);
-    f.put("histograms.npy", &Array2::from_shape_fn((9, 4), |(i, j)| 100.0 + ((i * 3 + j * j) % 5) as f64));
     std::fs::write(f.0.path().join("pandas.csv"), ",a,b\n0,0.5,1.5\n1,2.5,0.1\n2,0.3,0.4\n").unwrap();
     recording(&f, "trials.gdf", &[(0, 768), (10, 769), (200, 768), (450, 768), (455, 769)]);
     recording(&f, "other.gdf", &[(0, 781), (10, 769)]);
@@ -157,11 +149,8 @@ fn warnings() {
         "fit --x x.npy --y negative.npy --rank 2 -o m.npz".into(),
         "fit --x x.npy --y y.npy --rank 2 --gamma clamp:1e-4 -o m.npz".into(),
         "mdm --train spd.npy --labels labels.npy --test spd.npy --test-labels odd.npy".into(),
-        "complete --matrix upper.npy -o full.npy".into(),
-        "complete --matrix outside.npy --no-psd -o full.npy".into(),
         "complete --matrix rows.npy --order ignore -o full.npy".into(),
         "complete --matrix rows.npy --depth 2 --rank 2 --p 4 --q 3 -o full.npy".into(),
-        "kernel chi2 --features histograms.npy --preset published -o k.npy".into(),
         "kernel rbf --features pandas.csv -o k.npy".into(),
         format!("covariances --gdf trials.gdf {cut} -o c.npz"),
         format!("covariances --gdf other.gdf {cut} -o c.npz"),

@@ -165,7 +165,7 @@ pub fn run(args: &Args) -> Result<u8> {
         );
     }
     if let Some(path) = &args.plot {
-        pictures::save(path, &pictures::matrices(&args.features, "Kernel matrix", &[("training rows".to_owned(), k)]))?;
+        pictures::save(path, &pictures::matrices(&args.features, "Kernel", &[("training rows".to_owned(), k)]))?;
         facts.say("picture", path.display().to_string(), path.display().to_string());
     }
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());

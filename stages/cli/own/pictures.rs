@@ -28,14 +28,15 @@ pub fn save(path: &Path, figure: &Figure) -> Result<()> {
     output::write(path, |out| Ok(out.write_all(&bytes)?))
 }
 
-/// Where the numbers come from: the file that the user named, without its folders.
-fn source(file: &str) -> Source {
-    Source::Real(file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned())
+/// A title that names the user's file, without its folders. The program cannot know whether its numbers are real or simulated, so it says neither.
+fn titled(what: &str, file: &str) -> String {
+    let name: String = file.rsplit(['/', '\\']).next().unwrap_or(file).chars().take(30).collect();
+    format!("{what}: {name}")
 }
 
 /// Matrices side by side on one colour scale; NaN is hatched.
 pub fn matrices(file: &str, title: &str, panels: &[(String, Array2<f64>)]) -> Figure {
-    report::figures::completion("matrix", title, panels, panels.len(), None, source(file))
+    report::figures::completion("matrix", &titled(title, file), panels, panels.len(), None, Source::None)
 }
 
 /// One family of models: its name, and pairs (number of operators, relative error on hidden samples).
@@ -50,7 +51,16 @@ pub fn evidence(file: &str, families: &[Family], chosen: f64) -> Figure {
     }
     xy.marks = vec![Mark { x: chosen, label: "chosen".into() }];
     let panel = Panel { title: String::new(), content: Content::Xy(xy) };
-    Figure::panels("fit", "Error on hidden samples", source(file), Width::OneColumn, 1, 130.0, vec![panel]).words(
+    Figure::panels(
+        "fit",
+        &titled("Error on hidden samples", file),
+        Source::None,
+        Width::OneColumn,
+        1,
+        130.0,
+        vec![panel],
+    )
+    .words(
         "Relative error on hidden samples against the number of operators on logarithmic axes, one curve per family.",
         "",
     )
@@ -82,5 +92,5 @@ pub fn classes(file: &str, sets: &[Set<'_>]) -> Result<Figure> {
     }
     let names: Vec<String> = classes.iter().map(|c| format!("class {c}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    Ok(report::figures::embedding("mdm", "Matrices and their classes", &panels, &names, &[], source(file)))
+    Ok(report::figures::embedding("mdm", &titled("Classes", file), &panels, &names, &[], Source::None))
 }

@@ -190,7 +190,11 @@ fn pairs_of(w: &Array2<f64>) -> Result<Pairs> {
 fn lowered(target: &Partial, state: &Iterate, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
     let small = target.n() <= LARGE;
     let mut start = factor(&state.pairs);
-    let mut iterations = if small { 80 } else { 20 };
+    let mut iterations = match target.n() {
+        0..=LARGE => 80,
+        n if n <= HUGE => 40,
+        _ => 15,
+    };
     if share == 0.0 {
         // The eigenvalues before lambda was taken off.
         let values: Vec<f64> = state.pairs.values.iter().map(|v| v + lambda).collect();

@@ -170,7 +170,7 @@ pub fn run(args: &Args) -> Result<u8> {
     if let Some(path) = &args.plot {
         let given = Array2::from_shape_fn((n, n), |at| if mask[at] == 1.0 { original[at] } else { f64::NAN });
         let panels = [("given".to_owned(), given), ("completed".to_owned(), full.clone())];
-        pictures::save(path, &pictures::matrices(&args.matrix, "Before and after completion", &panels))?;
+        pictures::save(path, &pictures::matrices(&args.matrix, "Completion", &panels))?;
         facts.say("picture", path.display().to_string(), path.display().to_string());
     }
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());
