@@ -41,7 +41,7 @@ impl Default for SimParams {
             trial_seconds: 7.0,
             rate: 250,
             separation: 0.33,
-            shift: 0.4,
+            shift: 0.12,
             drift: 0.1,
             rejected: 0.05,
             blinks: 12.0,
