@@ -42,7 +42,7 @@ impl Default for SimParams {
             rate: 250,
             separation: 0.33,
             shift: 0.12,
-            drift: 0.1,
+            drift: 0.04,
             rejected: 0.05,
             blinks: 12.0,
             background: 5.0,
