@@ -42,6 +42,16 @@ fn complete_is_no_worse_than_soft_impute_and_the_mean() {
     run("complete");
 }
 
+#[test]
+fn complete_fills_whole_rows_no_worse_than_the_mean() {
+    run("rows");
+}
+
+#[test]
+fn complete_fills_larger_kernels() {
+    run("size");
+}
+
 /// On fewer digits the accuracies of ten splits differ by two points by chance; the full run asks for one point.
 #[test]
 fn default_widths_are_as_good_as_the_best_of_a_grid() {

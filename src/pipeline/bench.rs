@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::kind::context::Context;
 use crate::kind::{Registry, Stage, StageResult};
 use crate::run::RunOptions;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Instant;
@@ -16,7 +17,7 @@ use std::time::Instant;
 /// Writes its number into a file.
 struct Trivial;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Number {
     n: u64,

@@ -1,11 +1,12 @@
 //! The knobs of the simulation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// Parameters as written; [`SimParams::check`] makes them usable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SimParams {
     /// Trials of each of the four classes in a session (72 in the real recordings).

@@ -9,7 +9,7 @@ use super::path::Path;
 use super::{Tried, operators, ridge};
 use crate::completion::Watch;
 use crate::error::{Error, Result};
-use ndarray::{Array2, ArrayView3, Axis};
+use ndarray::{Array2, Array3, ArrayView3, Axis};
 use rayon::prelude::*;
 
 /// Ranks of the completely positive path.
@@ -20,20 +20,17 @@ const SCREEN: [usize; 3] = [2, 6, 12];
 const NEAR: f64 = 1.1;
 /// Fewer operators with signs are taken if the mean squared error on hidden samples rises by this share at most.
 const SMALLER: f64 = 0.01;
+/// Ranks without a better error after which the path ends.
+const PATIENCE: usize = 2;
+/// Steps of L-BFGS at each rank, and the change over ten of them that ends it: the next rank goes on from there, and a validation error needs three digits.
+const STEPS: usize = 20;
+const ROUGH: f64 = 1e-3;
 /// Trace penalties, over the sum of squares of Y.
 const PENALTIES: [f64; 3] = [1e-5, 1e-4, 1e-3];
 
-pub(super) fn not_definite() -> Error {
-    Error::Parameter {
-        name: "mean",
-        value: 0.0,
-        expected: "positive definite means of X and Y; use positivity `output` or `none`",
-    }
-}
-
 /// The signed family, chosen.
 pub(super) struct Signed {
-    choice: ridge::Choice,
+    choice: ridge::Setting,
     pub(super) tried: Tried,
 }
 
@@ -80,30 +77,64 @@ impl Signed {
     }
 }
 
-/// Errors of one penalty on some folds, by rank.
-fn path_errors(
+/// The path of one fold: fitted to the samples outside it, judged on those inside.
+struct FoldPath {
+    path: Path,
+    states: Vec<(Array2<f64>, Array2<f64>)>,
+    x: Array3<f64>,
+    y: Array2<f64>,
+}
+
+impl FoldPath {
+    /// None where a mean is not positive definite.
+    fn new(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>, folds: &Folds, fold: usize) -> Result<Option<Self>> {
+        let (out, inn) = (folds.outside(fold), folds.inside(fold));
+        let path = Path::new(x.select(Axis(0), &out).view(), y.select(Axis(0), &out).view(), 0.0)?;
+        let (x, y) = (x.select(Axis(0), &inn), svecs(y.select(Axis(0), &inn).view()));
+        Ok(path.map(|path| Self { path, states: Vec::new(), x, y }))
+    }
+
+    /// The error after going on to `rank`.
+    fn to(&mut self, rank: usize, iterations: usize) -> Result<f64> {
+        self.path.to(rank, iterations, ROUGH)?;
+        self.states.push(self.path.state());
+        Ok(self.error())
+    }
+
+    /// The error of the k-th rank with a penalty.
+    fn penalised(&mut self, k: usize, penalty: f64, iterations: usize) -> Result<f64> {
+        self.path.restore(&self.states[k], penalty);
+        self.path.to(self.states[k].0.nrows(), iterations, ROUGH)?;
+        Ok(self.error())
+    }
+
+    fn error(&self) -> f64 {
+        ridge::squares(self.path.predict(self.x.view()).view(), self.y.view()) / self.y.nrows() as f64
+    }
+}
+
+/// Errors by rank on these folds; the curve ends when more operators bring nothing. None where a mean is not positive definite.
+fn rank_curve(
     x: ArrayView3<'_, f64>,
     y: ArrayView3<'_, f64>,
-    folds: &Folds,
-    (which, ranks, penalty, iterations): (usize, &[usize], f64, usize),
-) -> Result<Option<Vec<Score>>> {
-    let per_fold: Vec<Option<Vec<f64>>> = (0..which)
-        .into_par_iter()
-        .map(|fold| -> Result<Option<Vec<f64>>> {
-            let (out, inn) = (folds.outside(fold), folds.inside(fold));
-            let (xa, ya) = (x.select(Axis(0), &out), y.select(Axis(0), &out));
-            let (xb, yb) = (x.select(Axis(0), &inn), svecs(y.select(Axis(0), &inn).view()));
-            let Some(mut path) = Path::new(xa.view(), ya.view(), penalty)? else { return Ok(None) };
-            let mut errors = Vec::with_capacity(ranks.len());
-            for &rank in ranks {
-                path.to(rank, iterations, 1e-4)?;
-                errors.push(ridge::squares(path.predict(xb.view()).view(), yb.view()) / yb.nrows() as f64);
-            }
-            Ok(Some(errors))
-        })
-        .collect::<Result<_>>()?;
-    let Some(all) = per_fold.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-    Ok(Some(ranks.iter().enumerate().map(|(k, r)| Score::new(*r, all.iter().map(|f| f[k]).collect())).collect()))
+    folds: (&Folds, usize),
+    ranks: &[usize],
+    patience: usize,
+    watch: Watch<'_>,
+) -> Result<Option<(Vec<FoldPath>, Vec<Score>)>> {
+    let paths: Option<Vec<FoldPath>> =
+        (0..folds.1).into_par_iter().map(|fold| FoldPath::new(x, y, folds.0, fold)).collect::<Result<_>>()?;
+    let Some(mut paths) = paths else { return Ok(None) };
+    let mut curve: Vec<Score> = Vec::with_capacity(ranks.len());
+    for (k, &rank) in ranks.iter().enumerate() {
+        watch(&format!("completely positive maps, rank {rank}"), k as f64 / ranks.len() as f64)?;
+        let errors: Vec<f64> = paths.par_iter_mut().map(|p| p.to(rank, STEPS)).collect::<Result<_>>()?;
+        curve.push(Score::new(rank, errors));
+        if curve.len() > least(&curve) + patience {
+            break;
+        }
+    }
+    Ok(Some((paths, curve)))
 }
 
 /// The completely positive family: rank by the one-standard-error rule, then a penalty if it helps.
@@ -114,28 +145,29 @@ pub(super) fn complete(
     rank: Option<usize>,
     watch: Watch<'_>,
 ) -> Result<(Tried, f64)> {
-    watch("completely positive maps", 0.0)?;
     let most = x.dim().1 * y.dim().1;
     let ranks: Vec<usize> = match rank {
         Some(r) => RANKS.into_iter().filter(|k| *k < r).chain([r]).collect(),
         None => RANKS.into_iter().filter(|r| *r <= most).collect(),
     };
-    let Some(curve) = path_errors(x, y, folds, (folds.count(), &ranks, 0.0, 25))? else { return Err(not_definite()) };
+    let patience = if rank.is_some() { ranks.len() } else { PATIENCE };
+    let Some((mut paths, curve)) = rank_curve(x, y, (folds, folds.count()), &ranks, patience, watch)? else {
+        return Err(Error::MeanNotDefinite);
+    };
     let chosen = if rank.is_some() { curve.len() - 1 } else { one_standard_error(&curve) };
     let mut tried = Tried { complete: true, curve, chosen, note: "no penalty".into() };
     let (mut penalty, at) = (0.0, tried.score().rank);
     for (k, share) in PENALTIES.into_iter().enumerate() {
         watch("trace penalty", k as f64 / PENALTIES.len() as f64)?;
-        let upto: Vec<usize> = ranks.iter().copied().filter(|r| *r <= at).collect();
-        let Some(curve) = path_errors(x, y, folds, (folds.count(), &upto, share, 25))? else { break };
-        let score = &curve[curve.len() - 1];
-        let better = score.mean() < tried.score().mean() && !tried.score().close_to(score);
+        let errors: Vec<f64> =
+            paths.par_iter_mut().map(|p| p.penalised(chosen, share, STEPS)).collect::<Result<_>>()?;
+        let score = Score::new(at, errors);
+        let better = score.mean() < tried.score().mean() && !tried.score().close_to(&score);
         if !better {
             break;
         }
         penalty = share;
-        let chosen = tried.chosen;
-        tried.curve[chosen] = score.clone();
+        tried.curve[chosen] = score;
         tried.note = format!("trace penalty {share:.0e}");
     }
     Ok((tried, penalty))
@@ -150,11 +182,10 @@ pub(super) fn screen(
     rank: Option<usize>,
     watch: Watch<'_>,
 ) -> Result<Option<(Tried, f64)>> {
-    watch("completely positive maps, first look", 0.0)?;
     let most = x.dim().1 * y.dim().1;
     let ranks: Vec<usize> = SCREEN.into_iter().filter(|r| *r <= most).collect();
     let ranks = if ranks.is_empty() { vec![1] } else { ranks };
-    let Some(curve) = path_errors(x, y, folds, (2, &ranks, 0.0, 20))? else { return Ok(None) };
+    let Some((_, curve)) = rank_curve(x, y, (folds, 2), &ranks, PATIENCE, watch)? else { return Ok(None) };
     let best = least(&curve);
     let rival_there = rival.folds[..2].iter().sum::<f64>() / 2.0;
     if curve[best].mean() <= NEAR * rival_there {

@@ -5,7 +5,8 @@
 //! loses half of J; [`spread`] is the adjoint of [`gather`], and gather(spread(L)) = L.
 
 use linalg::gemm;
-use ndarray::{Array2, ArrayView2, ArrayView3, Axis};
+use ndarray::{Array2, ArrayView2, ArrayView3, ArrayViewMut2, Axis, s};
+use rayon::prelude::*;
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 /// Sizes of a map and the positions of half-vectors.
@@ -72,15 +73,57 @@ impl Layout {
         out
     }
 
-    /// J of operators as rows (r, q p) with signs.
-    pub fn choi(&self, ops: ArrayView2<'_, f64>, signs: &[f64]) -> Array2<f64> {
-        let mut signed = ops.to_owned();
-        for (mut row, s) in signed.axis_iter_mut(Axis(0)).zip(signs) {
-            row *= *s;
+    /// L of the map sum_k A_k X A_k^T from operators as rows (r, q p), without J: one block of rows of J at a time stays in the cache. Fills the first
+    /// columns of `l`.
+    pub fn of_operators(&self, ops: ArrayView2<'_, f64>, l: ArrayViewMut2<'_, f64>) {
+        let (p, q) = (self.p, self.q);
+        // The rows of L for output pairs (a, a), (a, a + 1), ... stand together.
+        let (mut parts, mut rest) = (Vec::with_capacity(q), l);
+        for a in 0..q {
+            let (part, more) = rest.split_at(Axis(0), q - a);
+            parts.push((a, part));
+            rest = more;
         }
-        let n = self.p * self.q;
-        let mut out = Array2::zeros((n, n));
-        gemm(1.0, signed.t(), ops, 0.0, out.view_mut());
+        parts.into_par_iter().for_each(|(a, mut part)| {
+            let mut block = Array2::zeros((p, (q - a) * p));
+            gemm(1.0, ops.slice(s![.., a * p..(a + 1) * p]).t(), ops.slice(s![.., a * p..]), 0.0, block.view_mut());
+            for (mut row, b) in part.rows_mut().into_iter().zip(a..q) {
+                let (w, at) = (if a == b { 0.5 } else { 0.5 * SQRT_2 }, (b - a) * p);
+                for (value, &(i, k)) in row.iter_mut().zip(&self.pairs_in) {
+                    let c = if i == k { w } else { w * SQRT_2 };
+                    *value = c * (block[[i, at + k]] + block[[k, at + i]]);
+                }
+            }
+        });
+    }
+
+    /// `ops` times [`spread`](Self::spread) of g, without building it: the gradient of a function of L with respect to the operators, halved.
+    pub fn pull_back(&self, g: ArrayView2<'_, f64>, ops: ArrayView2<'_, f64>) -> Array2<f64> {
+        let (p, q, r) = (self.p, self.q, ops.nrows());
+        let row = |a: usize, b: usize| {
+            let (a, b) = (a.min(b), a.max(b));
+            a * q - a * (a + 1) / 2 + b
+        };
+        let parts: Vec<Array2<f64>> = (0..q)
+            .into_par_iter()
+            .map(|a| {
+                let mut block = Array2::zeros((q * p, p));
+                for b in 0..q {
+                    let w = if a == b { 1.0 } else { FRAC_1_SQRT_2 };
+                    for (value, &(i, k)) in g.row(row(a, b)).iter().zip(&self.pairs_in) {
+                        let v = value * if i == k { w } else { w * FRAC_1_SQRT_2 };
+                        (block[[b * p + i, k]], block[[b * p + k, i]]) = (v, v);
+                    }
+                }
+                let mut out = Array2::zeros((r, p));
+                gemm(1.0, ops, block.view(), 0.0, out.view_mut());
+                out
+            })
+            .collect();
+        let mut out = Array2::zeros((r, q * p));
+        for (a, part) in parts.iter().enumerate() {
+            out.slice_mut(s![.., a * p..(a + 1) * p]).assign(part);
+        }
         out
     }
 }
@@ -95,8 +138,13 @@ mod tests {
         let map = KrausMap::<f64>::glorot(3, 2, 4, 5).unwrap();
         let layout = Layout::new(4, 2);
         let ops = map.ops().to_shape((3, 8)).unwrap().to_owned();
-        let j = layout.choi(ops.view(), &[1.0; 3]);
+        let j = ops.t().dot(&ops);
         let l = layout.gather(j.view());
+        let mut direct = Array2::zeros(l.dim());
+        layout.of_operators(ops.view(), direct.view_mut());
+        assert!((&direct - &l).iter().all(|v| v.abs() < 1e-14));
+        let pulled = layout.pull_back(l.view(), ops.view());
+        assert!((&pulled - &ops.dot(&layout.spread(l.view()))).iter().all(|v| v.abs() < 1e-12));
         let x = ndarray::Array3::from_shape_fn((5, 4, 4), |(s, i, j)| ((s + 1) * (i + j + 1) * (i * j + 2)) as f64)
             .mapv(f64::sin);
         let got = svecs(x.view()).dot(&l.t());

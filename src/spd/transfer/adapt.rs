@@ -190,11 +190,11 @@ pub fn adapt(
     check::symmetric("source", &source)?;
     check::symmetric("target", &target)?;
     let means = params.means.check()?;
-    let mut tell = |step, done, loss| if watch(step, done, loss) { Ok(()) } else { Err(Error::Cancelled) };
-    tell(Step::Transport, 0.0, f64::NAN)?;
+    let mut report = |step, done, loss| if watch(step, done, loss) { Ok(()) } else { Err(Error::Cancelled) };
+    report(Step::Transport, 0.0, f64::NAN)?;
     let recentring = Recentring::fit(source, target, common, &means)?;
     let pairs = transport_pairs(source, target, labels, common, &recentring, &params.pairs, &means)?;
-    tell(Step::Transport, 1.0, f64::NAN)?;
+    report(Step::Transport, 1.0, f64::NAN)?;
     let (mut filter, mut ranks) = (None, Vec::new());
     let map = match (labels, &params.filter) {
         (Some(labels), Some(settings)) => {

@@ -17,7 +17,7 @@ use super::pairs::vectors;
 use super::positive_map::PositiveMap;
 use crate::manifold::function::sandwich;
 use crate::manifold::geodesic::roots;
-use crate::{Error, Result, logm};
+use crate::{InputError, Result, logm};
 use linalg::matmul;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -62,11 +62,11 @@ pub fn class_filter(
 ) -> Result<ClassFilter> {
     let (k, q, _) = images.dim();
     if labels.len() != k {
-        return Err(Error::Shape { what: "labels", expected: vec![k], got: vec![labels.len()] });
+        return Err(InputError::shape("labels", [k], [labels.len()]).into());
     }
     let (root, inverse) = roots("class filter", centre)?;
     let logs = vectors(&inverse, images)?;
-    let logs = logs.into_shape_with_order((k, q, q)).map_err(|_| Error::Empty { what: "class filter" })?;
+    let logs = logs.into_shape_with_order((k, q, q)).map_err(|_| InputError::empty("class filter"))?;
     let mut classes = labels.to_vec();
     classes.sort_unstable();
     classes.dedup();

@@ -10,7 +10,7 @@ use super::output_loss::OutputLoss;
 use super::positive_map::PositiveMap;
 use super::recentre::Recentring;
 use crate::manifold::function::{one, sandwich};
-use crate::{Error, Result, invsqrtm, logm};
+use crate::{Error, InputError, Result, invsqrtm, logm};
 use kraus::{MinimiseParams, minimise_watched};
 use linalg::random::StandardNormal;
 use ndarray::{Array2, Array3, ArrayView3, Axis};
@@ -64,13 +64,13 @@ impl MapParams {
     /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
         if self.rank == 0 || self.iterations == 0 {
-            return Err(Error::Parameter { name: "rank and iterations", value: 0.0, must: "at least 1" });
+            return Err(InputError::parameter("rank and iterations", 0.0, "at least 1").into());
         }
         if !(self.penalty >= 0.0 && self.penalty.is_finite()) {
-            return Err(Error::Parameter { name: "penalty", value: self.penalty, must: "zero or positive" });
+            return Err(InputError::parameter("penalty", self.penalty, "zero or positive").into());
         }
         if !(0.0..0.9).contains(&self.held_out) {
-            return Err(Error::Parameter { name: "held_out", value: self.held_out, must: "in [0, 0.9[" });
+            return Err(InputError::parameter("held_out", self.held_out, "in [0, 0.9[").into());
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ pub fn learn_map(
     params.check()?;
     let k = x.dim().0;
     if y.dim().0 != k {
-        return Err(Error::Shape { what: "pairs", expected: vec![k], got: vec![y.dim().0] });
+        return Err(InputError::shape("pairs", [k], [y.dim().0]).into());
     }
     let task = Task::new(x, y, recentring, params)?;
     let held = (k as f64 * params.held_out).round() as usize;
@@ -210,7 +210,7 @@ impl<'a> Task<'a> {
 
     fn images(&self, a: &[f64], samples: &[usize]) -> Result<Array3<f64>> {
         let (_, q, p) = self.start.dim();
-        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| Error::Empty { what: "operators" })?;
+        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| InputError::empty("operators"))?;
         let images = PositiveMap::new(a.to_owned())?.apply(self.x.select(Axis(0), samples).view())?;
         Ok(match &self.fixed {
             Some(fixed) => images + &fixed.select(Axis(0), samples),
@@ -243,8 +243,8 @@ impl<'a> Task<'a> {
     ) -> Result<(Vec<f64>, usize)> {
         let pick = |a: &Array3<f64>| a.select(Axis(0), samples);
         let fixed = self.fixed.as_ref().map(pick);
-        let loss =
-            OutputLoss::new(self.params.loss, pick(&self.x), pick(&self.y), fixed, self.start.clone(), self.penalty)?;
+        let (x, y, start) = (pick(&self.x), pick(&self.y), self.start.clone());
+        let loss = OutputLoss { kind: self.params.loss, x, y, fixed, start, penalty: self.penalty }.prepared()?;
         let (mut failed, mut cancelled, mut done) = (None, false, 0);
         let minimise = MinimiseParams { max_iterations: iterations, ..MinimiseParams::default() };
         let found = minimise_watched(
@@ -275,7 +275,7 @@ impl<'a> Task<'a> {
     /// Whitened operators as operators between matrices as recorded, with what recentring adds.
     fn recorded(&self, a: &[f64]) -> Result<PositiveMap> {
         let (_, q, p) = self.start.dim();
-        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| Error::Empty { what: "operators" })?;
+        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| InputError::empty("operators"))?;
         let mut out = Array3::zeros(a.dim());
         for (mut to, a) in out.outer_iter_mut().zip(a.outer_iter()) {
             let left = linalg::matmul(self.back.0.view(), a);

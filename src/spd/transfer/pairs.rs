@@ -16,7 +16,7 @@ use crate::transport::{
     DensityWeights, GroupLasso, SinkhornParams, TransportPlan, barycentric_map, density_weights, largest_in_row,
     regularisation_from_median, sinkhorn_any, sinkhorn_group_lasso,
 };
-use crate::{CheckedMeanParams, Error, Metric, Result, expm, logm, pairwise_distances, self_distances};
+use crate::{CheckedMeanParams, InputError, Metric, Result, expm, logm, pairwise_distances, self_distances};
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis};
 
 /// Weight of the entropy in the plan.
@@ -117,7 +117,7 @@ pub fn transport_pairs(
         Regularisation::Paper => paper,
         Regularisation::Relative(share) if share > 0.0 && share.is_finite() => share * median_cost,
         Regularisation::Relative(value) => {
-            return Err(Error::Parameter { name: "relative regularisation", value, must: "positive and finite" });
+            return Err(InputError::parameter("relative regularisation", value, "positive and finite").into());
         }
         Regularisation::Absolute(value) => value,
     };
@@ -199,7 +199,7 @@ impl Clouds {
 pub(super) fn vectors(whiten: &Array2<f64>, x: ArrayView3<'_, f64>) -> Result<Array2<f64>> {
     let logs = logm(sandwich("transport pairs", whiten.view(), x)?.view())?;
     let (k, n, _) = logs.dim();
-    logs.into_shape_with_order((k, n * n)).map_err(|_| Error::Empty { what: "transport pairs" })
+    logs.into_shape_with_order((k, n * n)).map_err(|_| InputError::empty("transport pairs").into())
 }
 
 /// Euclidean distances between the rows of a and of b, by one product: |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b>.
@@ -239,6 +239,6 @@ fn tangent_means(
             images *= (want / have).sqrt();
         }
     }
-    let images = images.into_shape_with_order((k, q, q)).map_err(|_| Error::Empty { what: "transport pairs" })?;
+    let images = images.into_shape_with_order((k, q, q)).map_err(|_| InputError::empty("transport pairs"))?;
     sandwich("transport pairs", root.view(), expm(images.view())?.view())
 }

@@ -8,7 +8,7 @@ use super::learned::LearnedMap;
 use super::positive_map::PositiveMap;
 use crate::manifold::function::one;
 use crate::manifold::mean::mean;
-use crate::{Error, MeanParams, Metric, Result, check};
+use crate::{Error, InputError, MeanParams, Metric, Result, check};
 use kraus::backend::Trial;
 use kraus::{AdamParams, Fit, Flow, Problem, Session, Solver, Start, Stopping};
 use ndarray::{Array2, Array3, ArrayView3};
@@ -98,7 +98,7 @@ pub fn learn_paper_map_by(
     let adam = AdamParams { stopping, batch, rate, seed: params.seed, ..AdamParams::default() };
     let adam = adam.check().map_err(training)?;
     let fit = train(&problem, Trial { adam, start: Start::single(p, q, params.rank, params.seed) })?;
-    let [layer] = fit.model.layers() else { return Err(Error::Empty { what: "paper map" }) };
+    let [layer] = fit.model.layers() else { return Err(InputError::empty("paper map").into()) };
     let whitened = layer.ops().mapv(f64::from);
     let mut operators = Array3::zeros(whitened.dim());
     for (mut to, a) in operators.outer_iter_mut().zip(whitened.outer_iter()) {

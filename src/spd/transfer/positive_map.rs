@@ -7,7 +7,7 @@
 //! the cost of an image at two products per operator A_i.
 
 use crate::manifold::function::sandwich;
-use crate::{Error, Result};
+use crate::{InputError, Result};
 use linalg::matmul;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
@@ -25,7 +25,7 @@ impl PositiveMap {
     /// X -> sum_i A_i X A_i^T with operators (r, q, p), r at least one.
     pub fn new(operators: Array3<f64>) -> Result<Self> {
         match operators.dim() {
-            (0, _, _) | (_, 0, _) | (_, _, 0) => Err(Error::Empty { what: "Kraus operators" }),
+            (0, _, _) | (_, 0, _) | (_, _, 0) => Err(InputError::empty("Kraus operators").into()),
             _ => Ok(PositiveMap { operators, measured: Vec::new() }),
         }
     }
@@ -77,11 +77,7 @@ impl PositiveMap {
     pub fn then(&self, next: &PositiveMap) -> Result<Self> {
         let (p, q) = (self.sizes().0, next.sizes().1);
         if self.sizes().1 != next.sizes().0 {
-            return Err(Error::Shape {
-                what: "composed maps",
-                expected: vec![self.sizes().1],
-                got: vec![next.sizes().0],
-            });
+            return Err(InputError::shape("composed maps", [self.sizes().1], [next.sizes().0]).into());
         }
         let count = self.operators.dim().0;
         let mut operators = Array3::zeros((count * next.operators.dim().0, q, p));

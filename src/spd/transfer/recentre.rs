@@ -16,7 +16,7 @@
 use super::positive_map::PositiveMap;
 use crate::manifold::function::one;
 use crate::manifold::mean::mean;
-use crate::{CheckedMeanParams, Error, Metric, Result, check, map_eigenvalues};
+use crate::{CheckedMeanParams, InputError, Metric, Result, check, map_eigenvalues};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 
 /// The channels that both domains have: pairs (channel of the source, channel of the target).
@@ -34,16 +34,16 @@ impl CommonChannels {
     /// These pairs. Each channel may appear once; at least one pair is needed.
     pub fn new(pairs: Vec<(usize, usize)>, source: usize, target: usize) -> Result<Self> {
         if pairs.is_empty() {
-            return Err(Error::Empty { what: "common channels" });
+            return Err(InputError::empty("common channels").into());
         }
         for (k, &(i, j)) in pairs.iter().enumerate() {
             if i >= source || j >= target {
                 let got = vec![i, j];
-                return Err(Error::Shape { what: "common channels", expected: vec![source, target], got });
+                return Err(InputError::shape("common channels", [source, target], got).into());
             }
             if pairs[..k].iter().any(|&(a, b)| a == i || b == j) {
                 let must = "a channel that no other pair names";
-                return Err(Error::Parameter { name: "common channel", value: i as f64, must });
+                return Err(InputError::parameter("common channel", i as f64, must).into());
             }
         }
         Ok(CommonChannels { pairs })
@@ -96,11 +96,7 @@ impl Recentring {
         let (p, q) = (check::symmetric("source", &source)?, check::symmetric("target", &target)?);
         let (from, to) = (common.of_source(), common.of_target());
         if from.iter().any(|&i| i >= p) || to.iter().any(|&i| i >= q) {
-            return Err(Error::Shape {
-                what: "common channels",
-                expected: vec![p, q],
-                got: vec![from.len(), to.len()],
-            });
+            return Err(InputError::shape("common channels", [p, q], [from.len(), to.len()]).into());
         }
         let average = |x: ArrayView3<'_, f64>| mean(x, None, Metric::AffineInvariant, params).map(|m| m.matrix);
         let (ms, mt) = (average(source)?, average(target)?);

@@ -3,7 +3,7 @@
 use super::super::text::duration;
 use super::arrays::Source;
 use super::facts::{Facts, number};
-use super::{output, times};
+use super::{output, pictures, times};
 use anyhow::{Result, bail, ensure};
 use multiview::{FeatureKernel, Similarity, Width};
 use ndarray::Array2;
@@ -49,6 +49,9 @@ pub struct Args {
     /// Where to write the kernel (.npy or .csv)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Draw the kernel (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -93,8 +96,8 @@ pub fn run(args: &Args) -> Result<u8> {
     output::check_ends(&args.output, &["npy", "csv"])?;
     if let Some(path) = &args.test_output {
         output::check_ends(path, &["npy", "csv"])?;
-        ensure!(*path != args.output, "-o and --test-output are the same file; name two files");
     }
+    pictures::check(args.plot.as_deref())?;
     let similarity = match args.kernel {
         Kind::Rbf => Similarity::Rbf,
         Kind::Chi2 => Similarity::Chi2,
@@ -160,6 +163,10 @@ pub fn run(args: &Args) -> Result<u8> {
             format!("{}, test x train, written to {}", times(kt.shape()), path.display()),
             json!({"rows": kt.nrows(), "file": path.display().to_string()}),
         );
+    }
+    if let Some(path) = &args.plot {
+        pictures::save(path, &pictures::matrices(&args.features, "Kernel matrix", &[("training rows".to_owned(), k)]))?;
+        facts.say("picture", path.display().to_string(), path.display().to_string());
     }
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());
     facts.print(args.json)?;

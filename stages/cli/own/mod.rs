@@ -8,7 +8,8 @@
 //! | `covariances`, `kernel` | get such matrices from recordings or features |
 //! | `example` | arrays to try all this on; EXAMPLES.md says which command answers which question |
 //!
-//! Shared: `arrays` reads, `output` writes whole files or none, `facts` prints what was found. Bad input ends with one
+//! Shared: `arrays` reads, `output` writes whole files or none, `pictures` draws, `facts` prints what was found, `progress` shows that
+//! something happens. Bad input ends with one
 //! sentence and exit code 2 before anything is written.
 
 pub mod adapt;
@@ -22,6 +23,7 @@ pub mod inspect;
 pub mod kernel;
 pub mod mdm;
 pub mod output;
+mod pictures;
 pub mod predict;
 mod progress;
 

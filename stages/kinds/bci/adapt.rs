@@ -16,6 +16,7 @@ use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult}
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{Mdm, MeanParams, Metric, PaperMapParams};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub struct Adapt;
 pub const SPLIT: &str = "order.npy";
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes of the transport, here to join and to label.
@@ -57,7 +58,7 @@ pub struct Params {
 }
 
 /// Coordinates in which the map is learned, from the training matrices alone.
-#[derive(Serialize, Deserialize, Clone, Copy, Default, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Copy, Default, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Scaling {
     /// As recorded, in units of the mean eigenvalue of the inputs.

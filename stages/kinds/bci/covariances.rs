@@ -11,6 +11,7 @@ use datasets::signal::SignalParams;
 use datasets::simulate::SimParams;
 use ndarray::{Array1, Axis};
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{Estimator, covariances};
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ use std::collections::BTreeSet;
 pub struct Covariances;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// 1 to 9.
@@ -44,7 +45,7 @@ fn all_classes() -> Vec<u8> {
     vec![1, 2, 3, 4]
 }
 
-#[derive(Serialize, Deserialize, Default, Clone, Copy)]
+#[derive(Serialize, Deserialize, Default, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Shrinkage {
     #[default]

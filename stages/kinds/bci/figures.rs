@@ -16,6 +16,7 @@ use report::frames::Results;
 use report::polars::prelude::{Column, DataFrame, DataType, Expr, IntoLazy, JoinType, col, df, lit, when};
 use report::table::{Best, Spec};
 use report::{Figure, Source, Table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{MeanParams, Metric};
 
@@ -23,7 +24,7 @@ use spd::{MeanParams, Metric};
 pub struct BciFigures;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// What to draw.
@@ -40,7 +41,7 @@ pub struct Params {
     source: Session,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum What {
     Table3,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use pipeline::Context;
 use report::Source;
 use report::frames::Results;
-use report::polars::prelude::DataFrame;
+use report::polars::prelude::{DataFrame, IntoLazy, SortMultipleOptions};
 
 /// The experiment.
 pub struct Bci;
@@ -55,8 +55,10 @@ impl Subject {
 /// The subjects, ascending.
 pub fn subjects(results: &DataFrame) -> Result<Vec<Subject>> {
     let mut found = Vec::new();
-    for subject in results.distinct("subject")? {
-        let rows = results.with("subject", subject as i64)?;
+    let order = SortMultipleOptions::default().with_maintain_order(true);
+    let sorted = results.clone().lazy().sort(["subject"], order).collect()?;
+    for rows in sorted.partition_by_stable(["subject"], true)? {
+        let subject = rows.distinct("subject")?[0]; // the same in all rows of the part
         let classes = rows.numbers("classes")?[0] as usize;
         let real = rows.with("data", "real")?.height() == rows.height();
         found.push(Subject { subject, classes, source: source(real, classes), rows });

@@ -20,6 +20,7 @@ use crate::shared::sessions::{Trials, first_day, sessions};
 use datasets::bci::Session;
 use ndarray::{Array1, Array3, ArrayView3, Axis, s};
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{
     AdaptParams, Adaptation, CheckedMeanParams, CommonChannels, Mdm, Mdwm, MeanParams, Metric, Procrustes, Recentring,
@@ -31,7 +32,7 @@ use std::collections::BTreeSet;
 pub struct Rivals;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes, here to join and to label.
@@ -256,7 +257,7 @@ impl Case {
             "RPA" => {
                 let known = (self.seen(), self.labels(&self.order[..self.known]));
                 match Procrustes::fit((known.0.view(), &known.1), (y, &self.target.labels[..self.cut]), &self.means) {
-                    Err(spd::Error::Shape { .. }) => None,
+                    Err(spd::Error::Input(spd::InputError::Shape { .. })) => None,
                     found => {
                         let found = found?;
                         Some(Adapted::Matrices(found.source(x)?, found.target(rest)?))
@@ -284,7 +285,7 @@ impl Case {
                 let (calibration, rest) = self.target.matrices.view().split_at(Axis(0), self.cut);
                 let known = &self.target.labels[..self.cut];
                 match Mdwm::fit((train.view(), &labels), (calibration, known), self.tradeoff, &self.means) {
-                    Err(spd::Error::Shape { .. }) => Ok(None),
+                    Err(spd::Error::Input(spd::InputError::Shape { .. })) => Ok(None),
                     found => found?.mdm().predict(rest).map(Some),
                 }
             }

@@ -9,6 +9,7 @@ use crate::shared::params::number;
 use crate::shared::sessions::{first_day, sessions};
 use datasets::bci::Session;
 use pipeline::{Context, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{CommonChannels, MeanParams, Pairs, PairsParams, Recentring, transport_pairs};
 
@@ -16,7 +17,7 @@ use spd::{CommonChannels, MeanParams, Pairs, PairsParams, Recentring, transport_
 pub struct Transport;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axis of the subjects, here only to join.
@@ -34,7 +35,7 @@ pub struct Params {
     neighbours: usize,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Variant {
     Unsupervised,

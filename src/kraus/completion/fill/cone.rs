@@ -5,6 +5,7 @@
 //! finite number of steps ends inside.
 
 use super::super::partial::Partial;
+use super::shrink::HUGE;
 use crate::error::Result;
 use linalg::{eigh, matmul, symmetrise};
 use ndarray::Array2;
@@ -37,7 +38,7 @@ pub(super) fn nearest(a: &Array2<f64>) -> Result<Array2<f64>> {
 /// nearest matrix of the cone), or the cone (the start). The budget is about n^3: more steps for smaller matrices.
 pub(super) fn keep(partial: &Partial, start: Array2<f64>, always: bool, expected: f64) -> Result<Array2<f64>> {
     let n = partial.n();
-    let steps = (1_000_000_000 / (n * n * n).max(1)).clamp(2, 60);
+    let steps = (1_000_000_000 / (n * n * n).max(1)).clamp(if n > HUGE { 0 } else { 2 }, 60);
     let (mut x, mut correction) = (start.clone(), Array2::<f64>::zeros((n, n)));
     for step in 0..=steps {
         if moved(partial, &start, &x) > expected {

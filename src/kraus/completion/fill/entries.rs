@@ -5,23 +5,23 @@
 
 use super::super::partial::Partial;
 use super::polish::polish;
-use super::shrink::{Limits, State, scale};
+use super::shrink::{HUGE, Iterate, Limits, scale};
 use super::spectrum::{Pairs, all, product};
 use super::{MEAN, Prediction, SOFT, Score, Watch, ZERO, hide};
 use crate::error::Result;
 use linalg::matmul;
 use ndarray::{Array1, Array2, ArrayView2};
 
-/// Penalties over the largest eigenvalue, falling; for large matrices in larger steps, since each costs seconds there.
+/// Penalties over the largest eigenvalue, falling; fewer for large matrices, since each costs seconds there.
 fn path(n: usize) -> &'static [f64] {
-    if n <= LARGE {
-        &[0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5]
-    } else {
-        &[0.1, 0.02, 4e-3, 8e-4, 2e-4, 5e-5]
+    match n {
+        0..=LARGE => &[0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5],
+        _ if n <= HUGE => &[0.03, 0.01, 3e-3, 1e-3, 3e-4],
+        _ => &[0.03, 0.01, 3e-3, 1e-3],
     }
 }
 
-/// Beyond this size steps are fewer and shorter.
+/// Beyond this size each step starts where a similar one ended instead of at the beginning of the path, and L-BFGS finishes the best step only.
 const LARGE: usize = 500;
 /// After the path the penalty of the best step is lowered to these shares of itself at the same rank; 0 at the rank of the widest gap in the spectrum,
 /// where there is one: a matrix of exactly that rank is then recovered exactly.
@@ -48,16 +48,24 @@ impl Model {
 
 /// The best prediction of all entries and the validation errors, the winner first.
 pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Prediction, Vec<Score>)> {
-    let (path, hidden) = (path(partial.n()), hide::entries(partial, seed));
+    let (n, hidden) = (partial.n(), hide::entries(partial, seed));
+    let (path, large) = (path(n), n > LARGE);
     let reduced = partial.without(hidden.view())?;
-    let error = |m: ArrayView2<'_, f64>| relative(partial, hidden.view(), m);
+    let error = |m: ArrayView2<'_, f64>| Wrong::of(partial, hidden.view(), m);
     let top = scale(&reduced)?;
-    let mut tried: Vec<(Model, f64)> = Vec::new();
-    let mut soft = f64::INFINITY;
+    let mut tried: Vec<(Model, Wrong)> = Vec::new();
+    let mut soft = Wrong::INFINITE;
+    // The best step of each family: its error, its place in the path, and the iteration there.
+    let mut kept: [Option<(Wrong, usize, Iterate)>; 2] = [None, None];
+    let target_of = |m: &Partial, diagonal: bool| if diagonal { Ok(m.clone()) } else { off_diagonal(m) };
     for diagonal in [false, true] {
-        let target = if diagonal { reduced.clone() } else { off_diagonal(&reduced)? };
-        let (mut walk, mut best) = (Walk::new(&target), (f64::INFINITY, 0, None::<State>));
-        for (k, share) in path.iter().enumerate() {
+        let target = target_of(&reduced, diagonal)?;
+        let (mut walk, mut best) = (Walk::new(&target), None::<(Wrong, usize, Iterate)>);
+        let mut from = 0;
+        if let (true, true, Some((_, k, state))) = (large, diagonal, &kept[0]) {
+            (from, walk.state) = (k.saturating_sub(1), state.clone());
+        }
+        for (k, share) in path.iter().enumerate().skip(from) {
             watch(
                 &format!("validation, {}", if diagonal { SOFT } else { "diagonal apart" }),
                 k as f64 / path.len() as f64,
@@ -65,43 +73,61 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
             walk.step(&target, top * share)?;
             let plain = error(walk.state.z.view());
             let own = error(with_diagonal(&reduced, &walk.state.z).view());
-            soft = if diagonal { soft.min(plain) } else { soft };
-            tried.push((Model { diagonal, steps: k + 1, lower: 1.0 }, own));
-            if own < best.0 {
-                best = (own, k, Some(walk.state.clone()));
+            if diagonal && plain.typical < soft.typical {
+                soft = plain;
             }
-            if own.min(if diagonal { plain } else { own }) > RISEN * best.0 {
+            tried.push((Model { diagonal, steps: k + 1, lower: 1.0 }, own));
+            let least = best.as_ref().map_or(f64::INFINITY, |b| b.0.typical);
+            if own.typical < least {
+                best = Some((own, k, walk.state.clone()));
+            }
+            if own.typical.min(if diagonal { plain.typical } else { own.typical }) > RISEN * least.min(own.typical) {
                 break;
             }
         }
-        if let (_, k, Some(state)) = best {
-            for lower in LOWER {
-                let Some((z, _, _)) = lowered(&target, &state, top * path[k], lower) else { continue };
-                tried.push((Model { diagonal, steps: k + 1, lower }, error(with_diagonal(&reduced, &z).view())));
-            }
+        kept[usize::from(diagonal)] = best;
+    }
+    let typical = |f: usize| kept[f].as_ref().map_or(f64::INFINITY, |b| b.0.typical);
+    for diagonal in [false, true] {
+        let (own, other) = (typical(usize::from(diagonal)), typical(usize::from(!diagonal)));
+        let Some((_, k, state)) = kept[usize::from(diagonal)].as_ref().filter(|_| !large || own <= other) else {
+            continue;
+        };
+        let target = target_of(&reduced, diagonal)?;
+        for (i, lower) in LOWER.into_iter().enumerate() {
+            watch("validation, penalty lowered", i as f64 / LOWER.len() as f64)?;
+            let Some((z, _, _)) = lowered(&target, state, top * path[*k], lower) else { continue };
+            tried.push((Model { diagonal, steps: k + 1, lower }, error(with_diagonal(&reduced, &z).view())));
         }
     }
     let mean = mean_of(&reduced);
     let mean_error = error(Array2::from_elem((partial.n(), partial.n()), mean).view());
-    tried.sort_by(|a, b| a.1.total_cmp(&b.1));
+    tried.sort_by(|a, b| a.1.typical.total_cmp(&b.1.typical));
     let (mut model, least) = tried[0]; // the path has at least one step
-    if least.is_nan() {
+    if least.typical.is_nan() {
         // Too little is observed to hide any of it: the least penalty, unvalidated.
         model = Model { diagonal: false, steps: path.len(), lower: 1.0 };
     }
-    let rivals = [(SOFT, soft), (MEAN, mean_error), (ZERO, 1.0)];
+    let rivals = [(SOFT, soft.relative), (MEAN, mean_error.relative), (ZERO, 1.0)];
     let list = |name: String, error: f64| {
         let rest = rivals.iter().map(|(n, e)| Score { name: (*n).into(), error: *e });
         [Score { name, error }].into_iter().chain(rest).collect::<Vec<_>>()
     };
-    if mean_error < least {
+    if mean_error.typical < least.typical {
         let matrix = Array2::from_elem((partial.n(), partial.n()), mean_of(partial));
-        return Ok((Prediction { matrix, rank: 0, penalty: 0.0, converged: true }, list(MEAN.into(), mean_error)));
+        return Ok((
+            Prediction { matrix, rank: 0, penalty: 0.0, converged: true },
+            list(MEAN.into(), mean_error.relative),
+        ));
     }
     // The same model on everything that is observed.
-    let target = if model.diagonal { partial.clone() } else { off_diagonal(partial)? };
+    let target = target_of(partial, model.diagonal)?;
     let mut walk = Walk::new(&target);
-    for (k, share) in path[..model.steps].iter().enumerate() {
+    let mut from = 0;
+    if let (true, Some((_, k, state))) = (large, &kept[usize::from(model.diagonal)]) {
+        (from, walk.state) = ((*k).min(model.steps - 1), state.clone());
+    }
+    for (k, share) in path[..model.steps].iter().enumerate().skip(from) {
         watch("all observed entries", k as f64 / model.steps as f64)?;
         walk.step(&target, top * share)?;
     }
@@ -114,12 +140,12 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
         (z, converged, rank) = found;
     }
     let matrix = with_diagonal(partial, &z);
-    Ok((Prediction { matrix, rank, penalty, converged }, list(model.name(), least)))
+    Ok((Prediction { matrix, rank, penalty, converged }, list(model.name(), least.relative)))
 }
 
 /// Shrinkage along the path, finished by L-BFGS at each penalty.
 struct Walk {
-    state: State,
+    state: Iterate,
     limits: Limits,
     polish: usize,
     converged: bool,
@@ -128,13 +154,13 @@ struct Walk {
 impl Walk {
     fn new(target: &Partial) -> Self {
         let n = target.n();
-        let polish = if n <= LARGE { 40 } else { 12 };
-        Self { state: State::new(n), limits: Limits::of(n), polish, converged: false }
+        let polish = if n <= LARGE { 40 } else { 0 };
+        Self { state: Iterate::new(n), limits: Limits::of(n), polish, converged: false }
     }
 
     fn step(&mut self, target: &Partial, lambda: f64) -> Result<()> {
-        if self.state.descend(target, lambda, &self.limits)? {
-            self.converged = true;
+        self.converged = self.state.descend(target, lambda, &self.limits)?;
+        if self.converged || self.polish == 0 {
             return Ok(());
         }
         let (w, converged) = polish(target, factor(&self.state.pairs), lambda, self.polish);
@@ -161,10 +187,10 @@ fn pairs_of(w: &Array2<f64>) -> Result<Pairs> {
 
 /// The factor of a step refined with a share of its penalty: the matrix, whether it converged, and its rank. None where the share is 0 and the
 /// spectrum has no gap.
-fn lowered(target: &Partial, state: &State, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
+fn lowered(target: &Partial, state: &Iterate, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
     let small = target.n() <= LARGE;
     let mut start = factor(&state.pairs);
-    let mut iterations = if small { 80 } else { 25 };
+    let mut iterations = if small { 80 } else { 20 };
     if share == 0.0 {
         // The eigenvalues before lambda was taken off.
         let values: Vec<f64> = state.pairs.values.iter().map(|v| v + lambda).collect();
@@ -211,16 +237,33 @@ pub(super) fn mean_of(partial: &Partial) -> f64 {
     partial.values().sum() / partial.observed().max(1) as f64
 }
 
-/// ||m - truth|| / ||truth|| over hidden entries.
-fn relative(partial: &Partial, hidden: ArrayView2<'_, f64>, m: ArrayView2<'_, f64>) -> f64 {
-    let (mut wrong, mut total) = (0.0, 0.0);
-    for ((at, h), v) in hidden.indexed_iter().zip(&m) {
-        if *h == 1.0 {
-            let truth = partial.values()[at];
-            wrong += (v - truth).powi(2);
-            total += truth * truth;
+/// How wrong a prediction of hidden entries is.
+#[derive(Debug, Clone, Copy)]
+struct Wrong {
+    /// ||m - truth|| / ||truth||: what is reported.
+    relative: f64,
+    /// sum |m - truth| / sum |truth|: what chooses. Where two samples share something that no third has, their entry cannot be predicted, and one such
+    /// entry among the hidden ones would choose by its square alone.
+    typical: f64,
+}
+
+impl Wrong {
+    const INFINITE: Wrong = Wrong { relative: f64::INFINITY, typical: f64::INFINITY };
+
+    fn of(partial: &Partial, hidden: ArrayView2<'_, f64>, m: ArrayView2<'_, f64>) -> Self {
+        let (mut square, mut squares, mut length, mut lengths) = (0.0, 0.0, 0.0, 0.0);
+        for ((at, h), v) in hidden.indexed_iter().zip(&m) {
+            if *h == 1.0 {
+                let truth = partial.values()[at];
+                let off = v - truth;
+                square += off * off;
+                squares += truth * truth;
+                length += off.abs();
+                lengths += truth.abs();
+            }
         }
+        // Nothing hidden: no error is known.
+        let share = |a: f64, b: f64| if b > 0.0 { a / b } else { f64::NAN };
+        Self { relative: share(square, squares).sqrt(), typical: share(length, lengths) }
     }
-    // Nothing hidden: no error is known.
-    if total > 0.0 { (wrong / total).sqrt() } else { f64::NAN }
 }

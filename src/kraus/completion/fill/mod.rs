@@ -11,7 +11,8 @@
 //! | `shrink` | the minimum above along a path of penalties (softImpute on the cone) |
 //! | `polish` | the same objective in W by L-BFGS, with the penalty as it is or lowered |
 //! | `entries` | single missing entries: path, diagonal, polish, by validation |
-//! | `rows` | whole missing rows: the mean of the others, or what other views say |
+//! | `rows` | whole missing rows: the mean of the others, what other views say, or neighbours in the order |
+//! | `views` | the regression on other views |
 //! | `hide` | which observed entries validation hides: missing the way the data miss them |
 //! | `cone` | the nearest positive semidefinite matrix that keeps the observed entries |
 //!
@@ -24,14 +25,15 @@ mod polish;
 mod rows;
 mod shrink;
 mod spectrum;
+mod views;
 
 /// What the regression shares with the completion.
 pub(crate) mod spectral {
-    pub(crate) use super::spectrum::leading_pairs;
+    pub(crate) use super::spectrum::{leading_pairs, product};
 }
 
 use super::partial::Partial;
-use crate::error::{Error, Result};
+use crate::error::{InputError, Result};
 use linalg::eigh;
 use ndarray::{Array2, ArrayView2};
 
@@ -54,6 +56,8 @@ pub struct FillParams {
     pub cone: Cone,
     /// The model's value at observed entries too, instead of the observed value.
     pub denoise: bool,
+    /// Never infer missing rows from their neighbours in the order of the samples.
+    pub ignore_order: bool,
     /// Seed of what validation hides.
     pub seed: u64,
 }
@@ -86,6 +90,8 @@ pub struct Filled {
     pub moved: f64,
     /// Rows without any observed entry.
     pub empty_rows: Vec<usize>,
+    /// Whether such rows come from their neighbours in the order of the samples: another order gives another result then.
+    pub by_order: bool,
     /// Whether the last iteration reached its tolerance.
     pub converged: bool,
 }
@@ -134,21 +140,23 @@ pub type Watch<'a> = &'a (dyn Fn(&str, f64) -> Result<()> + Sync);
 pub fn fill_watched(partial: &Partial, views: &[Partial], params: &FillParams, watch: Watch<'_>) -> Result<Filled> {
     let n = partial.n();
     if let Some(view) = views.iter().find(|v| v.n() != n) {
-        return Err(Error::Shape { what: "view", expected: vec![n, n], got: vec![view.n(), view.n()] });
+        return Err(InputError::shape("view", [n, n], [view.n(), view.n()]).into());
     }
     let empty = partial.empty_rows();
     let seen: Vec<usize> = (0..n).filter(|i| !empty.contains(i)).collect();
     let inner = select(partial, &seen)?;
-    let (mut prediction, mut scores) = (None, Vec::new());
+    let (mut prediction, mut scores, mut by_order) = (None, Vec::new(), false);
     if inner.observed() < seen.len() * seen.len() {
         let (found, inner_scores) = entries::fill(&inner, params.seed, watch)?;
         (prediction, scores) = (Some(found), inner_scores);
     }
     let observed = prediction.as_ref().map_or_else(|| inner.values().to_owned(), |p| inner.filled(p.matrix.view()));
     if !empty.is_empty() {
-        let (found, row_scores) = rows::fill(n, &seen, observed.view(), views, params.seed)?;
-        scores = merge(scores, row_scores, partial, &inner);
-        let mut whole = found;
+        watch("missing rows", 0.0)?;
+        let found = rows::fill(n, &seen, observed.view(), views, params.ignore_order, params.seed)?;
+        scores = merge(scores, found.scores, partial, &inner);
+        by_order = found.by_order;
+        let mut whole = found.prediction;
         if let Some(p) = &prediction {
             // Where rows are seen the model of the entries speaks.
             for (a, &i) in seen.iter().enumerate() {
@@ -163,14 +171,15 @@ pub fn fill_watched(partial: &Partial, views: &[Partial], params: &FillParams, w
     // Nothing was missing: the matrix itself is its prediction.
     let prediction = prediction.unwrap_or(Prediction { matrix: observed, rank: n, penalty: 0.0, converged: true });
     watch("positive semidefinite", 0.0)?;
-    finish(partial, prediction, scores, empty, params)
+    let done = finish(partial, prediction, scores, empty, params)?;
+    Ok(Filled { by_order, ..done })
 }
 
 /// Finishes a prediction that came from elsewhere: puts observed entries back and brings the result into the cone as the parameters say.
 pub fn fill_from(partial: &Partial, prediction: Array2<f64>, params: &FillParams) -> Result<Filled> {
     let n = partial.n();
     if prediction.dim() != (n, n) {
-        return Err(Error::Shape { what: "prediction", expected: vec![n, n], got: prediction.shape().to_vec() });
+        return Err(InputError::shape("prediction", [n, n], prediction.shape()).into());
     }
     let prediction = Prediction { matrix: prediction, rank: 0, penalty: 0.0, converged: true };
     finish(partial, prediction, vec![], partial.empty_rows(), params)
@@ -244,6 +253,7 @@ fn finish(
         outside,
         moved: moved / scale,
         empty_rows,
+        by_order: false,
         converged: prediction.converged,
     })
 }

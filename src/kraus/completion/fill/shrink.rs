@@ -9,9 +9,12 @@ use super::spectrum::{Pairs, SMALL, all, assemble, leading, pattern};
 use crate::error::Result;
 use ndarray::{Array2, Zip, concatenate, s};
 
+/// Beyond this many rows an iteration takes a quarter of a second on two cores, so there are fewer.
+pub(super) const HUGE: usize = 1200;
+
 /// The iteration as it stands: carried along the path.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct Iterate {
     /// Z.
     pub z: Array2<f64>,
     /// Its positive eigenpairs.
@@ -34,7 +37,7 @@ impl Limits {
         if n <= SMALL {
             Self { iterations: 12, tolerance: 1e-5, columns: n }
         } else {
-            Self { iterations: 8, tolerance: 1e-4, columns: (n / 8).clamp(96, 192) }
+            Self { iterations: if n > HUGE { 10 } else { 16 }, tolerance: 1e-4, columns: (n / 2).min(256) }
         }
     }
 }
@@ -43,11 +46,11 @@ impl Limits {
 pub(super) fn scale(partial: &Partial) -> Result<f64> {
     let n = partial.n();
     let start = Array2::from_shape_fn((n, 2), |(i, k)| if k == 0 { 1.0 } else { linalg::math::sin(i as f64 * 1.7) });
-    let pairs = leading(partial.values(), start, 12)?;
+    let (pairs, _) = leading(partial.values(), start, 12)?;
     Ok(pairs.values[0].abs().max(f64::MIN_POSITIVE))
 }
 
-impl State {
+impl Iterate {
     pub fn new(n: usize) -> Self {
         let pairs = Pairs { values: ndarray::Array1::zeros(0), vectors: Array2::zeros((n, 0)) };
         Self { z: Array2::zeros((n, n)), pairs, block: None }
@@ -86,20 +89,18 @@ impl State {
         Ok(false)
     }
 
-    /// Leading eigenpairs from the block of the last step, with a few fresh columns to find new directions.
+    /// Leading eigenpairs from the block of the last step: one product with the matrix moves the block on as the matrix moves. The block is as wide as
+    /// allowed from the start, because a direction that is not in it cannot be found.
     fn follow(&mut self, whole: &Array2<f64>, limits: &Limits) -> Result<Pairs> {
         let n = whole.nrows();
         let (old, passes) = match self.block.take() {
             Some(block) => (block, 1),
-            None => (Array2::zeros((n, 0)), 3),
+            None => (Array2::zeros((n, 0)), 4),
         };
-        let wanted = (self.pairs.values.len() + 16).max(24).min(limits.columns);
-        let kept = old.slice(s![.., ..old.ncols().min(wanted)]);
-        let missing = wanted - kept.ncols();
-        let fresh = pattern(n, missing);
-        let start = concatenate(ndarray::Axis(1), &[kept, fresh.view()]).expect("blocks of n rows each");
-        let pairs = leading(whole.view(), start, passes)?;
-        self.block = Some(pairs.vectors.clone());
+        let fresh = pattern(n, limits.columns.saturating_sub(old.ncols()));
+        let start = concatenate(ndarray::Axis(1), &[old.view(), fresh.view()]).expect("blocks of n rows each");
+        let (pairs, next) = leading(whole.view(), start, passes)?;
+        self.block = Some(next);
         Ok(pairs)
     }
 }

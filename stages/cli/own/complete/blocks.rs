@@ -7,17 +7,57 @@ use crate::cli::text::{Table, count};
 use anyhow::{Result, ensure};
 use kraus::completion::{Completion, CompletionParams, HoldOut, Partial, candidates, choose, complete};
 use kraus::{LbfgsParams, Stopping};
-use ndarray::{Array2, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 use serde_json::json;
 
 /// The prediction of every entry.
-pub fn predict(args: &Args, partial: &Partial, facts: &mut Facts) -> Result<Array2<f64>> {
+pub fn predict(args: &Args, partial: &Partial, views: &[Partial], facts: &mut Facts) -> Result<Array2<f64>> {
     let n = partial.n();
     let whole_rows = !partial.empty_rows().is_empty();
     let depth = args.depth.map_or(if whole_rows { 2 } else { 1 }, usize::from);
+    let order = if depth > 1 && !views.is_empty() { Some(seriated(partial, views)?) } else { None };
     if depth > 1 {
-        facts.warn("several layers share what equal positions in blocks have in common, so the result depends on the order of the samples: sorted by class it gives the classes away");
+        match order {
+            Some(_) => facts.say(
+                "order",
+                "similar samples side by side, by average linkage on the matrix and its views (the order of the file plays no part)",
+                "seriated",
+            ),
+            None => facts.warn("several layers share what equal positions in blocks have in common, so the result depends on the order of the samples: sorted by class it gives the classes away; with --view similar samples are put side by side first"),
+        }
     }
+    let Some(order) = order else { return in_order(args, partial, depth, facts) };
+    let moved = |m: ArrayView2<'_, f64>| m.select(Axis(0), &order).select(Axis(1), &order);
+    let sorted = Partial::new(moved(partial.values()).view(), moved(partial.mask()).view())?;
+    let found = in_order(args, &sorted, depth, facts)?;
+    let mut back = Array2::zeros((n, n));
+    for (a, &i) in order.iter().enumerate() {
+        for (b, &j) in order.iter().enumerate() {
+            back[[i, j]] = found[[a, b]];
+        }
+    }
+    Ok(back)
+}
+
+/// The samples so that similar ones stand side by side, judged by the matrix and its views.
+fn seriated(partial: &Partial, views: &[Partial]) -> Result<Vec<usize>> {
+    let all: Vec<&Partial> = [partial].into_iter().chain(views).collect();
+    let n = partial.n();
+    // A row that misses single entries counts as missing in that view: the consensus reads whole rows.
+    let whole = |m: &Partial| -> Vec<bool> {
+        let empty = m.empty_rows();
+        let seen: Vec<usize> = (0..n).filter(|i| !empty.contains(i)).collect();
+        (0..n).map(|i| seen.contains(&i) && seen.iter().all(|j| m.mask()[[i, *j]] == 1.0)).collect()
+    };
+    let columns: Vec<Vec<bool>> = all.iter().map(|m| whole(m)).collect();
+    let mask = Array2::from_shape_fn((n, all.len()), |(i, v)| columns[v][i]);
+    let kernels: Vec<ArrayView2<'_, f64>> = all.iter().map(|m| m.values()).collect();
+    Ok(multiview::order_seriated(&kernels, mask.view())?)
+}
+
+fn in_order(args: &Args, partial: &Partial, depth: usize, facts: &mut Facts) -> Result<Array2<f64>> {
+    let n = partial.n();
+    let whole_rows = !partial.empty_rows().is_empty();
     let padded = padded(args, partial, depth, facts)?;
     let (params, chosen) = model(args, &padded, whole_rows, facts)?;
     let solver = LbfgsParams { stopping: Stopping::after(3000), restarts: 3, ..LbfgsParams::default() };

@@ -1,16 +1,19 @@
 //! `repro complete`: fill the missing entries of a positive semidefinite matrix.
 
 mod blocks;
+mod evidence;
+mod input;
 
 use super::arrays::Source;
-use super::facts::{Facts, number};
+use super::facts::Facts;
 use super::progress::Line;
-use super::{gamma, output, times};
-use crate::cli::output as print;
-use crate::cli::text::{Table, count, duration};
-use anyhow::{Result, bail, ensure};
+use super::{gamma, output, pictures, times};
+use crate::cli::text::duration;
+use anyhow::{Result, ensure};
+use evidence::{scores, tell};
+use input::{observed, partial, view};
 use kraus::Gamma;
-use kraus::completion::{Cone, FillParams, Filled, Partial, fill_from, fill_watched};
+use kraus::completion::{Cone, FillParams, Partial, fill_from, fill_watched};
 use ndarray::Array2;
 use serde_json::json;
 use std::path::PathBuf;
@@ -23,17 +26,19 @@ use std::time::Instant;
 /// filling with the mean and with zero on the same hidden entries are printed beside it. Observed entries are kept to the bit, and the result is
 /// positive semidefinite where they allow it.
 ///
-/// A row that was never seen can only come from elsewhere: from other matrices of the same samples (--view), else it is the mean of the other rows.
-/// Neither depends on the order of the samples.
+/// A row that was never seen can only come from elsewhere: from other matrices of the same samples (--view), from its neighbours in the file where
+/// neighbours are alike (then the result depends on the order of the samples, and that is said; --order ignore prevents it), else it is the mean of
+/// the other rows. Hidden rows decide.
 ///
 /// With --p, --q, --rank, --depth or --gamma the paper's model is fitted instead: a p x p grid of q x q blocks and a map from the position of a block to
-/// the block. Two layers can say something about rows never seen, but only through the order of the samples.
+/// the block. Two layers can say something about rows never seen, but only through the order of the samples: that of the file, or with --view an order in
+/// which similar samples stand side by side.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   repro complete --matrix M.npy -o M_full.npy                       NaN is missing, everything chosen
   repro complete --matrix M.npy --mask W.npy --psd -o M_full.npy    positive semidefinite in any case
   repro complete --matrix K1.npy --view K2.npy --view K3.npy -o K1_full.npy     missing rows from other kernels
-  repro complete --matrix M.csv -o M_full.csv                       empty fields are missing
+  repro complete --matrix M.csv -o M_full.csv --plot M.svg          empty fields are missing; a picture of both
   repro complete --matrix M.npy --p 20 --q 10 --rank 10 --depth 2 --gamma clamp:1e-4 -o M_full.npy
 
 From Python: M[missing] = numpy.nan; numpy.save(\"M.npy\", M). A mask has 1 where observed, 0 where missing.")]
@@ -59,6 +64,9 @@ pub struct Args {
     /// Replace observed entries by the model's values too
     #[arg(long)]
     denoise: bool,
+    /// May missing rows come from their neighbours in the file?
+    #[arg(long, value_enum, default_value_t = Order::Auto)]
+    order: Order,
     /// Blocks per side, n = p q
     #[arg(long)]
     p: Option<usize>,
@@ -77,18 +85,31 @@ pub struct Args {
     /// Seed of starts and of what is hidden to choose
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Draw the matrix before and after (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What the order of the samples may be used for.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// Where hidden rows show that neighbours are alike
+    Auto,
+    /// Never: the same samples in another order give the same numbers
+    Ignore,
 }
 
 /// Run the command.
 pub fn run(args: &Args) -> Result<u8> {
     let began = Instant::now();
     output::check_ends(&args.output, &["npy", "csv"])?;
+    pictures::check(args.plot.as_deref())?;
     let mut source = Source::open(&args.matrix)?;
     let original = source.matrix("M")?;
-    let mask = observed(args, &source.name, &original)?;
+    let mask = observed(args.mask.as_deref(), &source.name, &original)?;
     let partial = partial(&source, &original, &mask)?;
     let (n, seen) = (partial.n(), partial.observed());
     let one_sided = partial.mask().iter().zip(&mask).filter(|(both, own)| **both == 1.0 && **own == 0.0).count();
@@ -113,7 +134,7 @@ pub fn run(args: &Args) -> Result<u8> {
         (_, true) => Cone::No,
         _ => Cone::IfPossible,
     };
-    let params = FillParams { cone, denoise: args.denoise, seed: args.seed };
+    let params = FillParams { cone, denoise: args.denoise, ignore_order: args.order == Order::Ignore, seed: args.seed };
     let by_blocks = args.p.is_some()
         || args.q.is_some()
         || args.rank.is_some()
@@ -128,11 +149,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let done = if seen == n * n {
         fill_from(&partial, partial.values().to_owned(), &params)?
     } else if by_blocks {
-        ensure!(
-            views.is_empty(),
-            "--view belongs to the model that is chosen; leave out --p, --q, --rank, --depth and --gamma"
-        );
-        let prediction = blocks::predict(args, &partial, &mut facts)?;
+        let prediction = blocks::predict(args, &partial, &views, &mut facts)?;
         fill_from(&partial, prediction, &params)?
     } else {
         let line = Line::new();
@@ -150,6 +167,12 @@ pub fn run(args: &Args) -> Result<u8> {
     let keep = !(args.denoise || args.psd && done.moved > 0.0);
     let full = Array2::from_shape_fn((n, n), |at| if keep && mask[at] == 1.0 { original[at] } else { done.matrix[at] });
     output::matrix(&args.output, full.view(), source.single())?;
+    if let Some(path) = &args.plot {
+        let given = Array2::from_shape_fn((n, n), |at| if mask[at] == 1.0 { original[at] } else { f64::NAN });
+        let panels = [("given".to_owned(), given), ("completed".to_owned(), full.clone())];
+        pictures::save(path, &pictures::matrices(&args.matrix, "Before and after completion", &panels))?;
+        facts.say("picture", path.display().to_string(), path.display().to_string());
+    }
     facts.say("time", duration(began.elapsed()), began.elapsed().as_secs_f64());
     facts.say("wrote", args.output.display().to_string(), args.output.display().to_string());
     facts.print(args.json)?;
@@ -158,135 +181,4 @@ pub fn run(args: &Args) -> Result<u8> {
 
 fn count_are(n: usize) -> String {
     if n == 1 { "1 entry is".into() } else { format!("{n} entries are") }
-}
-
-/// Another matrix of the same samples.
-fn view(file: &str, n: usize) -> Result<Partial> {
-    let mut source = Source::open(file)?;
-    let m = source.matrix("a view")?;
-    ensure!(
-        m.dim() == (n, n),
-        "{file} is {} and the matrix has {n} rows; a view shows the same samples",
-        times(m.shape())
-    );
-    let mask = m.mapv(|v| if v.is_nan() { 0.0 } else { 1.0 });
-    partial(&source, &m, &mask)
-}
-
-/// 1 where observed.
-fn observed(args: &Args, name: &str, m: &Array2<f64>) -> Result<Array2<f64>> {
-    let n = m.nrows();
-    ensure!(m.dim() == (n, n), "{name} is {}; a matrix to complete is square", times(m.shape()));
-    let mask = match &args.mask {
-        None => m.mapv(|v| if v.is_nan() { 0.0 } else { 1.0 }),
-        Some(file) => {
-            let mask = Source::open(file)?.matrix("the mask")?;
-            ensure!(
-                mask.dim() == (n, n),
-                "{file} is {} and {name} is {}; both must agree",
-                times(mask.shape()),
-                times(&[n, n])
-            );
-            if let Some(((i, j), v)) = mask.indexed_iter().find(|(_, v)| **v != 0.0 && **v != 1.0) {
-                bail!("{file}: entry ({i}, {j}) is {v}; a mask has 1 where observed and 0 where missing");
-            }
-            mask
-        }
-    };
-    for ((i, j), v) in m.indexed_iter().filter(|(at, _)| mask[*at] == 1.0) {
-        ensure!(v.is_finite(), "{name}: entry ({i}, {j}) is {v} although it counts as observed; repair it or mask it");
-        ensure!(
-            i != j || *v >= 0.0,
-            "{name}: diagonal entry {i} is {v}, so no completion is positive semidefinite; check that M is a kernel or a covariance"
-        );
-    }
-    Ok(mask)
-}
-
-/// The matrix with its mask; what is symmetric up to the rounding of the file counts as symmetric.
-fn partial(source: &Source, m: &Array2<f64>, mask: &Array2<f64>) -> Result<Partial> {
-    let scale = m.iter().zip(mask).filter(|(_, w)| **w == 1.0).fold(0.0f64, |s, (v, _)| s.max(v.abs()));
-    let mut even = m.clone();
-    for ((i, j), v) in m.indexed_iter().filter(|((i, j), _)| i > j && mask[[*i, *j]] == 1.0 && mask[[*j, *i]] == 1.0) {
-        let mirror = m[[j, i]];
-        ensure!(
-            (v - mirror).abs() <= source.tolerance() * scale,
-            "{}: entries ({i}, {j}) = {v} and ({j}, {i}) = {mirror} differ; a matrix to complete is symmetric",
-            source.name
-        );
-        (even[[i, j]], even[[j, i]]) = (0.5 * (v + mirror), 0.5 * (v + mirror));
-    }
-    Ok(Partial::new(even.view(), mask.view())?)
-}
-
-/// The validation errors, as a table.
-fn scores(args: &Args, done: &Filled, facts: &mut Facts) {
-    let mut table = Table::new(&["filled by", "relative error on hidden entries", ""], &[1]);
-    let least = done.scores.iter().map(|s| s.error).fold(f64::INFINITY, f64::min);
-    for (i, s) in done.scores.iter().enumerate() {
-        let mark = if i == 0 { "<- chosen" } else { "" };
-        table.row(vec![s.name.clone(), number(s.error), mark.into()]);
-    }
-    if !args.json {
-        print(&(table.render() + "\n"));
-    }
-    let values: Vec<_> = done.scores.iter().map(|s| json!({"filled_by": s.name, "error": s.error})).collect();
-    let name = done.scores.first().map_or("", |s| s.name.as_str());
-    facts.say(
-        "chosen",
-        format!("{name}: relative error {} on hidden entries", number(done.error())),
-        json!({"name": name, "error": done.error(), "scores": values}),
-    );
-    if done.error().is_nan() {
-        facts.warn("so little is observed that none of it could be hidden: the result is not validated");
-    } else if least > 0.9 {
-        facts.warn("hidden entries were predicted hardly better than by 0: what is observed does not determine what is missing");
-    }
-}
-
-/// What is to be said about the result.
-fn tell(args: &Args, done: &Filled, views: bool, blocks: bool, facts: &mut Facts) {
-    if !blocks {
-        let text =
-            format!("{} beside the diagonal, trace penalty {}", count(done.rank, "dimension"), number(done.penalty));
-        facts.say("model", text, json!({"rank": done.rank, "penalty": done.penalty}));
-        let words = if done.converged {
-            "yes"
-        } else {
-            "no: the iteration limit was reached; the validation error above is that of what is written"
-        };
-        facts.say("converged", words, done.converged);
-    }
-    let (low, high) = done.spectrum;
-    let psd = match (done.is_psd(), args.no_psd) {
-        (true, _) => "yes".to_string(),
-        (false, true) => "no, and not asked for".into(),
-        (false, false) => format!(
-            "no: the observed entries do not allow it here, the nearest such matrix is {} away (relative); --psd or --denoise moves them",
-            number(done.outside)
-        ),
-    };
-    facts.say(
-        "psd",
-        format!("{psd}; eigenvalues {} to {}", number(low), number(high)),
-        json!({"psd": done.is_psd(), "least": low, "most": high, "outside": done.outside}),
-    );
-    if done.moved > 0.0 {
-        facts.say("observed entries", format!("changed by at most {} of the largest", number(done.moved)), done.moved);
-    }
-    if !done.empty_rows.is_empty() && !blocks {
-        let shown = done.empty_rows.iter().take(20).map(usize::to_string).collect::<Vec<_>>().join(", ");
-        let more =
-            if done.empty_rows.len() > 20 { format!(", ... ({} rows)", done.empty_rows.len()) } else { String::new() };
-        let source = match views {
-            true => "they come from the other views and from the mean of the other rows",
-            false => {
-                "nothing is known of them but the mean of the other rows; other matrices of the same samples help (--view)"
-            }
-        };
-        facts.warn(format!(
-            "rows without any observed entry: {shown}{more}; {source}. The order of the samples plays no part"
-        ));
-    }
-    facts.silent("undetermined_rows", json!({"empty": done.empty_rows}));
 }

@@ -1,26 +1,17 @@
 //! What `repro fit` says about its result: the evidence, the errors beside simple rivals, convergence, and what to be careful about.
 
 use super::Args;
+use super::curves::{floor, relative, show};
 use crate::cli::output as print;
 use crate::cli::own::facts::{Facts, floored, number};
 use crate::cli::own::times;
 use crate::cli::text::{Table, count};
 use anyhow::Result;
-use kraus::regress::{Outcome, Pairs, Positivity, Regression, Score, Tried, Unpenalised, ranks::ROUNDING};
+use kraus::regress::{Outcome, Pairs, Positivity, Regression, Score, Tried, Unpenalised};
 use kraus::{BoundParams, Stop, bound};
 use linalg::{eigh, is_symmetric};
 use ndarray::Axis;
 use serde_json::json;
-
-/// Relative errors below this are rounding.
-fn floor() -> f64 {
-    (2.0 * ROUNDING).sqrt()
-}
-
-/// sqrt(mse / mean Y^2): 0 is perfect, 1 is no better than predicting 0.
-fn relative(mse: f64, data: &Pairs) -> f64 {
-    if data.mean_square > 0.0 { (mse / data.mean_square).sqrt() } else { 0.0 }
-}
 
 /// Warns about outputs that no map of the family can give; whether some are not symmetric.
 pub fn about_outputs(name: &str, data: &Pairs, facts: &mut Facts) -> bool {
@@ -221,32 +212,6 @@ fn say_bound(args: &Args, data: &Pairs, train: f64, ranks: &[usize], facts: &mut
     } else {
         facts.silent("bound", value);
     }
-}
-
-/// The curve, as a table and perhaps a plot.
-fn show(curve: &[Score], chosen: usize, args: &Args, data: &Pairs, facts: &mut Facts) {
-    let mut table = Table::new(&["rank", "validation mse", "std. error", "relative", ""], &[0, 1, 2, 3]);
-    let least = 2.0 * ROUNDING * data.mean_square;
-    for (i, s) in curve.iter().enumerate() {
-        let mark = if i == chosen { "<- chosen" } else { "" };
-        let mse = if s.mean() <= least { "rounding".into() } else { format!("{:.4e}", s.mean()) };
-        let cells = [mse, format!("{:.1e}", s.error()), floored(relative(s.mean(), data), floor()), mark.into()];
-        table.row([s.rank.to_string()].into_iter().chain(cells).collect());
-    }
-    let values: Vec<_> =
-        curve.iter().map(|s| json!({"rank": s.rank, "mse": s.mean(), "standard_error": s.error()})).collect();
-    if !args.json {
-        print(&(table.render() + "\n"));
-    }
-    if args.plot {
-        let points: Vec<(f64, f64)> = curve.iter().map(|s| (s.rank as f64, s.mean())).collect();
-        print(&(report::term::plot("validation mse by rank", &points, report::axis::Scale::Log, 60, 8) + "\n"));
-    }
-    facts.say(
-        "chosen rank",
-        format!("{} of {} tried", curve[chosen].rank, curve.len()),
-        json!({"rank": curve[chosen].rank, "curve": values}),
-    );
 }
 
 /// Warns where the data leave the map open.

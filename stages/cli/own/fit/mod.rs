@@ -1,19 +1,21 @@
 //! `repro fit`: learn a map from matrices to matrices.
 
+mod curves;
 mod data;
 mod evidence;
 
 use super::facts::Facts;
 use super::progress::Line;
-use super::{Memory, gamma, gib, output, ranks, times};
-use crate::cli::text::{count, duration};
+use super::{Memory, gamma, gib, output, pictures, ranks, times};
+use crate::cli::text::{count, duration, size};
 use anyhow::{Result, ensure};
+use curves::families;
 use data::{Need, load};
 use evidence::{about_outputs, regression, unpenalised};
 use kraus::Gamma;
-use kraus::regress::{Family, FitParams, Method, Plan, Positivity, fit_watched, save_affine};
+use kraus::regress::{Family, FitParams, Method, Positivity, SolverPlan, fit_watched, save_affine};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Fit a map from matrices to matrices: Y = sum_k s_k A_k X A_k^T + B
@@ -28,6 +30,7 @@ use std::time::Instant;
 #[command(after_help = "Examples:
   repro fit --x X.npy --y Y.npy -o model.npz                    choose everything, print the evidence
   repro fit --x X.npy --y Y.npy --positivity complete -o model.npz     the paper's family, with intercept
+  repro fit --x X.npy --y Y.npy -o model.npz --plot=evidence.svg        a picture of the evidence
   repro fit --x X.npy --y Y.npy --rank 5 -o model.npz           a given rank
   repro fit --x X.npy --y Y.npy --noise-free -o model.npz       Y is exact: the smallest rank that explains it
   repro fit --x X.npy --y Y.npy --rank 5 --depth 2 --hidden 15 --gamma clamp:1e-4 -o model.npz
@@ -100,12 +103,24 @@ pub struct Args {
     /// Memory in GiB to reckon with [default: the machine's]
     #[arg(long, value_name = "GIB", value_parser = gib)]
     memory: Option<f64>,
-    /// Draw the curve and the loss
-    #[arg(long)]
-    plot: bool,
+    /// Draw the curve and the loss in the terminal, or the curve to a file: --plot=FILE (.svg or .png)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    plot: Option<Option<PathBuf>>,
     /// Print JSON
-    #[arg(long, conflicts_with = "plot")]
+    #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    /// The file to draw to, if one was named.
+    fn picture(&self) -> Option<&Path> {
+        self.plot.as_ref()?.as_deref()
+    }
+
+    /// Whether to draw with the text.
+    fn in_terminal(&self) -> bool {
+        self.plot == Some(None)
+    }
 }
 
 /// A list of ranks; clap would take a plain vector for a repeated option.
@@ -160,7 +175,17 @@ impl SolverName {
 /// Run the command.
 pub fn run(args: &Args) -> Result<u8> {
     output::check_ends(&args.output, &["npz"])?;
+    pictures::check(args.picture())?;
+    ensure!(
+        !(args.json && args.in_terminal()),
+        "--plot draws into the text and --json replaces it; give --plot=FILE, or one of the two"
+    );
     let began = Instant::now();
+    ensure!(
+        args.picture().is_none() || !(args.noise_free || args.folds < 2),
+        "--plot=FILE draws the cross-validation and there is none; leave out --noise-free and --folds {}",
+        args.folds
+    );
     let choosing = args.rank.is_none() && !args.noise_free;
     ensure!(
         !(choosing && args.folds < 2),
@@ -180,7 +205,7 @@ pub fn run(args: &Args) -> Result<u8> {
             "--gamma acts between layers and there is one layer, so it changes nothing; give --depth 2 or leave it out",
         );
     }
-    let mut plan = Plan {
+    let mut plan = SolverPlan {
         method: args.solver.method(),
         hidden: vec![1; usize::from(args.depth) - 1],
         gamma: args.gamma,
@@ -191,7 +216,8 @@ pub fn run(args: &Args) -> Result<u8> {
         seed: args.seed,
     };
     let folds = if args.noise_free || args.folds < 2 { 1 } else { usize::from(args.folds) };
-    let need = Need { folds, seed: args.seed, samples_for: plan.samples_for(), memory: Memory::of(args.memory) };
+    let memory = Memory::of(args.memory);
+    let need = Need { folds, seed: args.seed, samples_for: plan.samples_for(), memory };
     let data = load(&args.x, &args.y, &need)?;
     let depth = usize::from(args.depth);
     let between = |k: usize| (data.p * (depth - k) + data.q * k) / depth;
@@ -200,6 +226,8 @@ pub fn run(args: &Args) -> Result<u8> {
     if let Some(r) = args.rank {
         ensure!(r as usize <= most, "--rank {r} exceeds p q = {most}, beyond which no map needs more; lower it");
     }
+    let ranks = args.ranks.as_ref().and_then(|r| r.0.iter().max().copied()).unwrap_or(1);
+    layers_fit(data.p, &plan.hidden, data.q, args.rank.map_or(ranks, |r| r as usize), memory)?;
     let samples = format!("{} of {} -> {}", data.l, times(&[data.p; 2]), times(&[data.q; 2]));
     let how = if data.samples.is_some() { "" } else { ", read in pieces" };
     facts.say(
@@ -248,13 +276,34 @@ pub fn run(args: &Args) -> Result<u8> {
         }
         _ => None,
     };
+    if let Some(path) = args.picture() {
+        let (curves, chosen) = families(&outcome, &data);
+        pictures::save(path, &pictures::evidence(&args.x, &curves, chosen))?;
+        facts.say("picture", path.display().to_string(), path.display().to_string());
+    }
     let took = began.elapsed();
     facts.say("time", duration(took), took.as_secs_f64());
     facts.say("wrote", args.output.display().to_string(), args.output.display().to_string());
     facts.print(args.json)?;
-    if let (true, Some(loss)) = (args.plot, drawn.filter(|l| l.len() > 1)) {
+    if let (true, Some(loss)) = (args.in_terminal(), drawn.filter(|l| l.len() > 1)) {
         let points: Vec<(f64, f64)> = loss.iter().enumerate().map(|(i, l)| (i as f64 + 1.0, *l)).collect();
         crate::cli::output(&report::term::plot("training loss", &points, report::axis::Scale::Log, 60, 8));
     }
     Ok(0)
+}
+
+/// Refuses layers that do not fit into memory. A layer holds rank x (size before) x (size after) numbers, a sample between two layers a
+/// square of that size, and fitting keeps a few copies of both. An allocation that the system refuses would end the program.
+fn layers_fit(p: usize, hidden: &[usize], q: usize, rank: usize, memory: Memory) -> Result<()> {
+    let sizes: Vec<f64> = [&[p], hidden, &[q]].concat().into_iter().map(|n| n as f64).collect();
+    let layers: f64 = sizes.windows(2).map(|pair| rank as f64 * pair[0] * pair[1]).sum();
+    let between: f64 = hidden.iter().map(|&n| (n as f64).powi(2)).sum();
+    let bytes = 8.0 * (layers + between);
+    ensure!(
+        bytes <= memory.share() as f64,
+        "--hidden {}: layers of these sizes take {} or more, which is over a quarter of memory; lower --hidden, or raise --memory",
+        hidden.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        size(bytes as u64)
+    );
+    Ok(())
 }
