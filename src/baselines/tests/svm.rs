@@ -195,7 +195,9 @@ fn the_estimator_is_the_machine_and_linfa_cross_validates_it() {
         SvmClassifier::params().c(100.0).tolerance(1e-8).check().unwrap().fit_labels(k.view(), &classes).unwrap();
     assert_eq!(fitted.decision_values(k.view()).unwrap(), machine.decide(k.view()).unwrap());
     assert_eq!(fitted.classes(), [-3, 0, 40]);
-    assert_eq!(fitted.accuracy(k.view(), &classes).unwrap(), 1.0);
+    let predicted: Vec<i64> = machine.predict(k.view()).unwrap().into_iter().map(|c| [-3, 0, 40][c]).collect();
+    assert_eq!(fitted.predict_labels(k.view()).unwrap(), predicted);
+    assert_eq!(fitted.accuracy(k.view(), &classes).unwrap(), 29.0 / 30.0);
     let ended = fitted.convergence().unwrap();
     assert!(ended.converged() && ended.value <= 1e-8 && ended.iterations > 0, "{ended}");
 

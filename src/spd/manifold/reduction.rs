@@ -65,7 +65,7 @@ impl Reduction {
         let off = gram.indexed_iter().fold(0.0f64, |m, ((i, j), v)| m.max((v - f64::from(u8::from(i == j))).abs()));
         if rank == 0 || rank > n || off.is_nan() || off > 1e-8 {
             let must = "orthonormal columns, at least one and at most as many as rows";
-            return Err(Error::Parameter { name: "basis", value: off, must });
+            return Err(InputError::parameter("basis", off, must).into());
         }
         Ok(Reduction { basis })
     }
