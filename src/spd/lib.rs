@@ -61,6 +61,7 @@ mod check;
 mod error;
 pub mod estimators;
 mod manifold;
+mod scores;
 mod transfer;
 mod transport;
 
@@ -70,6 +71,7 @@ pub use manifold::{
     covariances, distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means,
     pairwise_distances, powm, self_distances, sqrtm, tangent_space,
 };
+pub use scores::{Scores, paired_permutation_test, scores};
 pub use transfer::*;
 pub use transport::{
     CheckedSinkhornParams, DensityWeights, Emd, GroupLasso, SinkhornParams, TransportPlan, barycentric_map,

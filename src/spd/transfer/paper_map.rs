@@ -5,6 +5,7 @@
 //! square loss gives to directions of little power, which the classifier's geometry counts as much as the strong ones.
 
 use super::learned::LearnedMap;
+use super::positive_map::PositiveMap;
 use crate::manifold::function::one;
 use crate::manifold::mean::mean;
 use crate::{Error, InputError, MeanParams, Metric, Result, check};
@@ -103,7 +104,7 @@ pub fn learn_paper_map_by(
     for (mut to, a) in operators.outer_iter_mut().zip(whitened.outer_iter()) {
         to.assign(&linalg::matmul(linalg::matmul(back.view(), a).view(), c.view()));
     }
-    Ok(LearnedMap { operators, held_out: None, iterations: params.epochs, fell_back: false })
+    Ok(LearnedMap { map: PositiveMap::new(operators)?, held_out: None, iterations: params.epochs, fell_back: false })
 }
 
 /// C X C for every X, symmetric to the last bit.
