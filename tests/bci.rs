@@ -3,6 +3,8 @@
 
 mod common;
 use common::{Finished, Project};
+use ndarray::{Array1, Array3, Axis};
+use ndarray_npy::{ReadNpyExt, read_npy, write_npy};
 use std::path::{Path, PathBuf};
 
 /// The project's own pipeline in a temporary folder, with a download cache of its own.
@@ -137,4 +139,59 @@ fn real_covariances() -> Option<PathBuf> {
     }
     println!("skipped: {} is not there", folder.display());
     None
+}
+
+/// The stage of the rivals and `repro adapt` give the same map to the bit, with the defaults of both; the tables say what labels
+/// each method uses and the rows stand in MOABB's columns.
+#[test]
+fn the_command_and_the_stage_give_the_same_map() {
+    let p = Bci::new(&own_pipeline());
+    p.ok("run adaptations-table adaptations-new --profile smoke --offline");
+    let file = |unit: &str, artefact: &str| {
+        let path = p.ok(&format!("path {unit} {artefact} --profile smoke"));
+        p.project.path().join(path.trim())
+    };
+    let at = "subject=7,variant=unsupervised,draw=0";
+    let x: Array3<f64> = read_npy(file("covariances/subject=7,session=T", "covariances.npy")).unwrap();
+    let labels: Array1<i64> = read_npy(file("covariances/subject=7,session=T", "labels.npy")).unwrap();
+    let order: Array1<i64> = read_npy(file(&format!("adapt/{at}"), "order.npy")).unwrap();
+    let known: Vec<usize> =
+        order.iter().take((0.8 * order.len() as f64).round() as usize).map(|&i| i as usize).collect();
+    write_npy(p.project.path().join("x.npy"), &x.select(Axis(0), &known)).unwrap();
+    write_npy(p.project.path().join("l.npy"), &labels.select(Axis(0), &known)).unwrap();
+    let target = file("covariances/subject=7,session=E", "covariances.npy");
+    std::fs::copy(target, p.project.path().join("y.npy")).unwrap();
+    for (artefact, more) in [("map.npy", ""), ("map-labels.npy", "--labels l.npy")] {
+        p.ok(&format!("adapt --source x.npy --target y.npy --model m.npz -o out.npz {more}"));
+        let stage: Array3<f64> = read_npy(file(&format!("adaptations/{at}"), artefact)).unwrap();
+        let bytes = std::fs::File::open(p.project.path().join("m.npz")).unwrap();
+        let mut npz = zip::ZipArchive::new(bytes).unwrap();
+        let command = Array3::<f64>::read_npy(npz.by_name("layer0.npy").unwrap()).unwrap();
+        assert_eq!(stage.mapv(f64::to_bits), command.mapv(f64::to_bits), "{artefact}");
+    }
+    for name in ["rivals", "rivals-new"] {
+        let table = p.figure(&format!("smoke/{name}.md"));
+        for part in ["SIMULATED", "FullAdapt", "OoSAdapt, ours, labels +", "RPA +", "MDWM", "kappa", "permutation"] {
+            assert!(table.contains(part), "{name}: {part}: {table}");
+        }
+        let moabb = p.figure(&format!("smoke/{name}-moabb.csv"));
+        let mut lines = moabb.lines();
+        assert_eq!(lines.next(), Some("score,time,samples,subject,session,channels,n_sessions,dataset,pipeline"));
+        assert!(lines.clone().count() >= 2 * 7 && lines.all(|l| l.contains(",1test,22,2,SIMULATED,")), "{moabb}");
+    }
+}
+
+/// The way back, fewer classes and other subjects are settings; no claim about the paper reads their numbers.
+#[test]
+fn the_way_back_and_two_classes_are_settings() {
+    let p = Bci::new(&own_pipeline());
+    let set = "--set source-session=E --set classes=[1,2] --set subjects=[2] --set pictured=[2]";
+    p.ok(&format!("run table3 adaptations-table embedding --profile smoke --offline {set}"));
+    let table = p.figure("smoke/table3.md");
+    assert!(table.contains("on the first session") && table.contains("SIMULATED"), "{table}");
+    assert!(p.figure("smoke/rivals-moabb.csv").contains(",2,0train,22,2,"));
+    let metrics = p.json("bci-results", "metrics.json", &format!("--profile smoke {set}"));
+    assert!(!metrics.as_object().unwrap().keys().any(|k| k.starts_with("table3.")), "{metrics}");
+    let said = p.repro("run table3 --profile smoke --offline --set classes=[5]");
+    assert!(said.code != 0 && said.err.contains("at least two of 1, 2, 3, 4"), "{}", said.err);
 }

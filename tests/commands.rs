@@ -52,6 +52,22 @@ fn a_failure_stops_only_what_needs_it_and_is_explained() {
     assert!(p.ok("why bad").contains("failed last time: the sky fell"));
 }
 
+/// The folder that stands in the way of a figure costs that figure: the failure beside it is still told, and the lock file is written.
+#[test]
+fn a_figure_that_cannot_be_copied_hides_no_failure() {
+    let p = Project::new(
+        "version: 1\nstages:\n  fig: {kind: probe, publish: figures}\n  bad: {kind: probe, with: {fail: the sky fell}}\n",
+    );
+    std::fs::create_dir_all(p.path().join("figures/out.bin/full")).unwrap();
+    let done = p.repro("run all");
+    assert_eq!(done.code, 1, "{}", done.err);
+    for part in ["failed: `bad`: the sky fell", "not written: figures/out.bin", "its result is in the store"] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+    assert!(done.out.contains("1 unit run, 0 fresh, 1 failed"), "{}", done.out);
+    assert!(p.lock().contains("\"fig\""), "{}", p.lock());
+}
+
 #[test]
 fn retries_are_counted_and_used() {
     let yaml = "version: 1\nstages:\n  moody: {kind: probe, with: {fail_first: 2}, retries: 2}\n";
@@ -62,6 +78,12 @@ fn retries_are_counted_and_used() {
     let said = q.repro("run all");
     assert_eq!(said.code, 1);
     assert!(said.err.contains("`moody` after 2 attempts"), "{}", said.err);
+}
+
+#[test]
+fn verify_without_results_does_not_say_verified() {
+    let said = Project::new(SMALL).ok("verify");
+    assert!(said.starts_with("nothing to verify: no unit has a current result"), "{said}");
 }
 
 #[test]
@@ -119,7 +141,7 @@ fn dag_speaks_four_languages() {
     assert!(p.ok("dag --format mermaid").contains("s0 --> s1"));
     assert!(p.ok("dag --format dot").contains("\"mix\" -> \"sum\";"));
     let svg = p.ok("dag --format svg");
-    assert!(svg.starts_with("<svg") && svg.contains(">8 units of probe<") && svg.ends_with("</svg>\n"));
+    assert!(svg.starts_with("<svg") && svg.contains("mix (8 units of probe)") && svg.ends_with("</svg>\n"));
 }
 
 #[test]

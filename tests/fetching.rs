@@ -2,15 +2,13 @@
 //! damaged is refused. A small HTTP server on the loopback stands for the official addresses.
 
 mod common;
+#[path = "common/served.rs"]
+mod served;
 use common::{Finished, Project};
 use datasets::bci::Session;
 use datasets::fetch::sha256;
-use datasets::mfeat::VIEWS;
 use datasets::simulate::{SimParams, session_gdf};
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Cursor, Write};
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
+use served::{Server, digits, entry, zip_of};
 
 const DIGITS: &str = "\
 version: 1
@@ -36,59 +34,6 @@ stages:
     matrix: {subject: [1], session: [T, E]}
 ";
 
-/// What the server has, by path, and the request lines it saw. A missing file is `404`; no files at all is `503`.
-#[derive(Default)]
-struct Served {
-    files: BTreeMap<String, Vec<u8>>,
-    asked: Vec<String>,
-}
-
-struct Server {
-    address: String,
-    served: Arc<Mutex<Served>>,
-}
-
-impl Server {
-    fn start() -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let served: Arc<Mutex<Served>> = Arc::default();
-        let shared = served.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                let first = lines.next().and_then(Result::ok).unwrap_or_default();
-                for line in lines {
-                    if line.unwrap_or_default().is_empty() {
-                        break;
-                    }
-                }
-                let (mut stream, mut served) = (stream, shared.lock().unwrap());
-                let path = first.split(' ').nth(1).unwrap_or_default().to_string();
-                let found = served.files.iter().find(|(name, _)| path.ends_with(name.as_str())).map(|(_, b)| b.clone());
-                let status = match (&found, served.files.is_empty()) {
-                    (Some(_), _) => "200 OK",
-                    (None, true) => "503 Busy",
-                    (None, false) => "404 Not Found",
-                };
-                served.asked.push(first);
-                let body = found.unwrap_or_default();
-                let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
-            }
-        });
-        Server { address, served }
-    }
-
-    fn put(&self, name: &str, bytes: &[u8]) {
-        self.served.lock().unwrap().files.insert(name.into(), bytes.to_vec());
-    }
-
-    fn asked(&self) -> usize {
-        self.served.lock().unwrap().asked.len()
-    }
-}
-
 /// A project, a download cache and a list of sources that points at the server.
 struct World {
     project: Project,
@@ -105,13 +50,8 @@ impl World {
 
     /// Writes the list of sources; what is not named has no published checksum.
     fn list(&self, address: &str, sums: &[(&str, String)]) {
-        let sum = |id: &str| sums.iter().find(|s| s.0 == id).map_or("unknown".to_string(), |s| s.1.clone());
-        let entry = |id: &str, file: &str| {
-            format!(
-                "  - {{id: {id}, addresses: ['{address}/{file}'], file: {file}, sha256: {}, max_bytes: 100000000, licence: l, attribution: a}}\n",
-                sum(id)
-            )
-        };
+        let sum = |id: &str| sums.iter().find(|s| s.0 == id).map_or("unknown", |s| s.1.as_str());
+        let entry = |id: &str, file: &str| entry(id, address, file, sum(id));
         let mut text = "files:\n".to_string();
         text += &entry("mfeat", "mfeat.zip");
         text += &entry("bci-gdf", "gdf.zip");
@@ -143,25 +83,6 @@ impl World {
         let text = std::fs::read_to_string(self.project.path().join(path.trim())).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap()["kind"].as_str().unwrap().to_string()
     }
-}
-
-fn zip_of(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in files {
-        zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
-        zip.write_all(bytes).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
-
-/// Multiple Features in its own format, with other numbers.
-fn digits() -> Vec<u8> {
-    let table = |columns: usize| -> Vec<u8> {
-        let row = |i: usize| (0..columns).map(|j| format!(" {}", (i * 31 + j * 17) % 97)).collect::<String>() + "\n";
-        (0..200).map(row).collect::<String>().into_bytes()
-    };
-    let files: Vec<(String, Vec<u8>)> = VIEWS.iter().map(|(v, c)| (format!("mfeat-{v}"), table(*c))).collect();
-    zip_of(&files.iter().map(|(n, b)| (n.as_str(), b.clone())).collect::<Vec<_>>())
 }
 
 #[test]

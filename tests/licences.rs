@@ -1,5 +1,5 @@
 //! Every crate that the program is built from may be passed on: its licence is among those that `.ci/deny.toml` allows, and it
-//! comes from the registry or from this repository.
+//! comes from the registry or from this repository. None needs a newer compiler than Cargo.toml promises.
 //!
 //! cargo-deny checks the same and more; what its build costs was not measured, so CI uses it only where it is
 //! installed already, and this test everywhere.
@@ -33,6 +33,23 @@ fn host() -> String {
     text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_string()
 }
 
+/// All packages that the program is built from, as Cargo.lock says.
+fn metadata(root: &Path) -> Value {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root).args([
+        "metadata",
+        "--format-version",
+        "1",
+        "--locked",
+        "--offline",
+        "--filter-platform",
+        &host(),
+    ]);
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 #[test]
 fn expressions_are_read_as_cargo_writes_them() {
     let allowed = ["MIT".to_string(), "Apache-2.0".to_string()];
@@ -51,19 +68,7 @@ fn every_crate_has_an_allowed_licence_and_a_known_source() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let allowed = allowed(root);
     assert!(allowed.len() > 5, "{allowed:?}");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root).args([
-        "metadata",
-        "--format-version",
-        "1",
-        "--locked",
-        "--offline",
-        "--filter-platform",
-        &host(),
-    ]);
-    let output = cargo.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let metadata = metadata(root);
     let packages = metadata["packages"].as_array().unwrap();
     assert!(packages.len() > 100, "only {} packages", packages.len());
     let mut wrong = Vec::new();
@@ -77,4 +82,22 @@ fn every_crate_has_an_allowed_licence_and_a_known_source() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A version such as 1.95 or 1.95.0 as numbers.
+fn version(text: &str) -> Vec<u32> {
+    let mut numbers: Vec<u32> = text.split('.').map(|part| part.parse().unwrap()).collect();
+    numbers.resize(3, 0);
+    numbers
+}
+
+/// Cargo refuses a package that asks for a newer compiler, so Cargo.toml must not promise an older one than its dependencies need.
+#[test]
+fn no_crate_needs_a_newer_compiler_than_is_promised() {
+    let metadata = metadata(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let promised = version(env!("CARGO_PKG_RUST_VERSION"));
+    let packages = metadata["packages"].as_array().unwrap();
+    let needs = packages.iter().filter_map(|p| Some((p["name"].as_str()?, p["rust_version"].as_str()?)));
+    let newer: Vec<_> = needs.filter(|(_, needed)| version(needed) > promised).collect();
+    assert!(newer.is_empty(), "{promised:?} is promised: {newer:?}");
 }

@@ -1,15 +1,12 @@
 //! `fit` and `complete` write the same bytes for any number of threads and at every instruction set.
 
 mod common;
+use common::folder::normal;
 use common::{Finished, Project, SMALL};
 use ndarray::{Array2, Array3};
 use ndarray_npy::write_npy;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
-}
 
 /// Pairs with noise, related by no completely positive map: both families are fitted.
 fn pairs(p: &Project) {

@@ -1,47 +1,15 @@
 //! People's own arrays, end to end: what is recovered. (What is said and refused: own_messages.rs.)
 
 mod common;
-use common::{Finished, Project, SMALL};
-use kraus::simulate::{Recipe, Samples, Split};
+use common::Finished;
+use common::folder::{Folder, classes, relative};
+use kraus::simulate::{Recipe, Split};
 use kraus::{KrausMap, load};
-use ndarray::{Array1, Array2, Array3, Dimension, s};
-use ndarray_npy::{read_npy, write_npy};
+use ndarray::{Array1, Array2, Array3, s};
+use ndarray_npy::read_npy;
 use std::process::Command;
 
 const RECIPE: Recipe = Recipe { p: 6, q: 4, rank: 3, noise: 0.0, seed: 5 };
-
-/// A folder with arrays. (The project in it is not used: these commands need none.)
-struct Folder(Project);
-
-impl Folder {
-    fn new() -> Folder {
-        Folder(Project::new(SMALL))
-    }
-
-    fn put<D: Dimension>(&self, name: &str, array: &ndarray::Array<f64, D>) {
-        write_npy(self.0.path().join(name), array).unwrap();
-    }
-
-    fn samples(&self, recipe: &Recipe, l: usize) -> Samples<f64> {
-        let s = recipe.samples::<f64>(Split::Train, 0..l);
-        self.put("x.npy", &s.x);
-        self.put("y.npy", &s.y);
-        s
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.path().join(name)).unwrap()
-    }
-
-    fn json(&self, line: &str) -> serde_json::Value {
-        serde_json::from_str(&self.0.ok(&format!("{line} --json"))).unwrap()
-    }
-}
-
-fn relative<D: Dimension>(a: &ndarray::Array<f64, D>, b: &ndarray::Array<f64, D>) -> f64 {
-    let norm = |it: &mut dyn Iterator<Item = f64>| it.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
-}
 
 #[test]
 fn fit_and_predict_recover_the_map() {
@@ -168,16 +136,6 @@ impl IntoArrays for (Vec<f64>, Vec<f64>) {
     fn into_arrays(self) -> (Array1<f64>, Array1<f64>) {
         (self.0.into(), self.1.into())
     }
-}
-
-/// Two classes of SPD matrices, told apart by the diagonal.
-fn classes(k: usize) -> (Array3<f64>, Array1<f64>) {
-    let x = Array3::from_shape_fn((k, 3, 3), |(s, i, j)| match (i == j, s % 2 == i) {
-        (true, true) => 4.0 + 0.01 * s as f64,
-        (true, false) => 1.0 + 0.02 * (s * s % 7) as f64,
-        _ => 0.1 + 0.001 * (s % 5) as f64,
-    });
-    (x, (0..k).map(|s| (s % 2) as f64).collect())
 }
 
 #[test]

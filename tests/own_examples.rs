@@ -1,31 +1,8 @@
 //! The page "Which command for which question" and the pictures that commands draw.
 
 mod common;
-use common::{Project, SMALL};
-use ndarray::{Array2, Dimension};
-use ndarray_npy::{read_npy, write_npy};
-
-/// A folder with arrays.
-struct Folder(Project);
-
-impl Folder {
-    fn new() -> Folder {
-        Folder(Project::new(SMALL))
-    }
-
-    fn put<D: Dimension>(&self, name: &str, array: &ndarray::Array<f64, D>) {
-        write_npy(self.0.path().join(name), array).unwrap();
-    }
-
-    fn get<D: Dimension>(&self, name: &str) -> ndarray::Array<f64, D> {
-        read_npy(self.0.path().join(name)).unwrap()
-    }
-}
-
-fn relative<D: Dimension>(a: &ndarray::Array<f64, D>, b: &ndarray::Array<f64, D>) -> f64 {
-    let norm = |it: &mut dyn Iterator<Item = f64>| it.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
-}
+use common::folder::{Folder, relative};
+use ndarray::Array2;
 
 /// Every command of the page "Which command for which question" runs, in its order, and says what the page tells the reader to look at.
 #[test]

@@ -24,47 +24,11 @@
 //! | missing rows: worse than the mean, by the order without a word, no prime n, no rival printed | own_completion.rs |
 
 mod common;
-use common::{Finished, Project, SMALL};
-use ndarray::{Array1, Array2, Array3, Dimension, s};
-use ndarray_npy::{read_npy, write_npy};
+use common::folder::{Folder, normal, relative};
+use ndarray::{Array1, Array2, Array3, s};
+use ndarray_npy::read_npy;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-/// A folder with arrays.
-struct Folder(Project);
-
-impl Folder {
-    fn new() -> Folder {
-        Folder(Project::new(SMALL))
-    }
-
-    fn put<D: Dimension>(&self, name: &str, array: &ndarray::Array<f64, D>) {
-        write_npy(self.0.path().join(name), array).unwrap();
-    }
-
-    fn get<D: Dimension>(&self, name: &str) -> ndarray::Array<f64, D> {
-        read_npy(self.0.path().join(name)).unwrap()
-    }
-
-    fn json(&self, line: &str) -> serde_json::Value {
-        serde_json::from_str(&self.0.ok(&format!("{line} --json"))).unwrap()
-    }
-
-    fn warned(&self, line: &str, words: &str) -> Finished {
-        let said = self.0.repro(line);
-        assert!(
-            said.code == 0 && said.err.contains(words),
-            "repro {line}: expected `{words}`\n{}{}",
-            said.out,
-            said.err
-        );
-        said
-    }
-}
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
-}
 
 /// l positive definite n x n matrices.
 fn covariances(l: usize, n: usize, seed: u64) -> Array3<f64> {
@@ -96,11 +60,6 @@ fn signed_pairs(f: &Folder, l: usize) -> (Array3<f64>, Array3<f64>) {
     f.put("x.npy", &x);
     f.put("y.npy", &y);
     (x, y)
-}
-
-fn relative<D: Dimension>(a: &ndarray::Array<f64, D>, b: &ndarray::Array<f64, D>) -> f64 {
-    let norm = |it: &mut dyn Iterator<Item = f64>| it.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
 }
 
 #[test]

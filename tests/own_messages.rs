@@ -1,63 +1,23 @@
 //! What the own-data commands say: every refusal in one sentence, and the warnings that were once missing, as snapshots.
 
 mod common;
-use common::{Finished, Project, SMALL};
+use common::Finished;
+use common::folder::{Folder, classes};
 use datasets::gdf::{Event, GdfWriter};
-use kraus::simulate::{Recipe, Samples, Split};
-use ndarray::{Array1, Array2, Array3, Axis, Dimension, array, s};
-use ndarray_npy::write_npy;
-use std::collections::BTreeSet;
+use kraus::simulate::Recipe;
+use ndarray::{Array2, Axis, array, s};
 
 const RECIPE: Recipe = Recipe { p: 6, q: 4, rank: 3, noise: 0.0, seed: 5 };
 
-/// A folder with arrays. (The project in it is not used: these commands need none.)
-struct Folder(Project);
-
-impl Folder {
-    fn new() -> Folder {
-        Folder(Project::new(SMALL))
-    }
-
-    fn put<D: Dimension>(&self, name: &str, array: &ndarray::Array<f64, D>) {
-        write_npy(self.0.path().join(name), array).unwrap();
-    }
-
-    fn samples(&self, recipe: &Recipe, l: usize) -> Samples<f64> {
-        let s = recipe.samples::<f64>(Split::Train, 0..l);
-        self.put("x.npy", &s.x);
-        self.put("y.npy", &s.y);
-        s
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.path().join(name)).unwrap()
-    }
-
-    fn names(&self) -> BTreeSet<String> {
-        let entries = std::fs::read_dir(self.0.path()).unwrap();
-        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
-    }
-
-    /// A recording of two channels and an EOG channel, 100 samples per second, with one clipped sample.
-    fn recording(&self, name: &str, events: &[(u64, u16)]) {
-        let mut signal = Array2::from_shape_fn((3, 500), |(c, t)| ((t * (7 + c)) as f64 * 0.618).sin() * 20.0);
-        signal[(0, 30)] = 1e6;
-        let events: Vec<Event> =
-            events.iter().map(|&(position, code)| Event { position, code, channel: 0, duration: 0 }).collect();
-        let mut bytes = Vec::new();
-        GdfWriter::new(100, 400.0).write(&mut bytes, &["C3", "C4", "EOG-left"], signal.view(), &events).unwrap();
-        std::fs::write(self.0.path().join(name), bytes).unwrap();
-    }
-}
-
-/// Two classes of SPD matrices, told apart by the diagonal.
-fn classes(k: usize) -> (Array3<f64>, Array1<f64>) {
-    let x = Array3::from_shape_fn((k, 3, 3), |(s, i, j)| match (i == j, s % 2 == i) {
-        (true, true) => 4.0 + 0.01 * s as f64,
-        (true, false) => 1.0 + 0.02 * (s * s % 7) as f64,
-        _ => 0.1 + 0.001 * (s % 5) as f64,
-    });
-    (x, (0..k).map(|s| (s % 2) as f64).collect())
+/// A recording of two channels and an EOG channel, 100 samples per second, with one clipped sample.
+fn recording(f: &Folder, name: &str, events: &[(u64, u16)]) {
+    let mut signal = Array2::from_shape_fn((3, 500), |(c, t)| ((t * (7 + c)) as f64 * 0.618).sin() * 20.0);
+    signal[(0, 30)] = 1e6;
+    let events: Vec<Event> =
+        events.iter().map(|&(position, code)| Event { position, code, channel: 0, duration: 0 }).collect();
+    let mut bytes = Vec::new();
+    GdfWriter::new(100, 400.0).write(&mut bytes, &["C3", "C4", "EOG-left"], signal.view(), &events).unwrap();
+    std::fs::write(f.0.path().join(name), bytes).unwrap();
 }
 
 /// Every refusal: exit code 2, one sentence, no output, no new file.
@@ -112,6 +72,7 @@ fn refusals() {
         "fit --x x.npy --y y.npy --folds 0 -o m.npz",
         "fit --x x.npy --y y.npy --solver closed-form --rank 4 -o m.npz",
         "fit --x x.npy --y y.npy --depth 2 --hidden 5,5 --rank 2 -o m.npz",
+        "fit --x x.npy --y y.npy --depth 2 --hidden 1000000000 --rank 2 --memory 4 -o m.npz",
         "fit --x x.npy --y y.npy --noise-free --ranks 1..2 -o m.npz",
         "predict --model model.npz --x spd.npy -o p.npy",
         "predict --model x.npy --x x.npy -o p.npy",
@@ -180,8 +141,8 @@ fn warnings() {
     rows.column_mut(5).fill(f64::NAN);
     f.put("rows.npy", &rows);
     std::fs::write(f.0.path().join("pandas.csv"), ",a,b\n0,0.5,1.5\n1,2.5,0.1\n2,0.3,0.4\n").unwrap();
-    f.recording("trials.gdf", &[(0, 768), (10, 769), (200, 768), (450, 768), (455, 769)]);
-    f.recording("other.gdf", &[(0, 781), (10, 769)]);
+    recording(&f, "trials.gdf", &[(0, 768), (10, 769), (200, 768), (450, 768), (455, 769)]);
+    recording(&f, "other.gdf", &[(0, 781), (10, 769)]);
     let cut = "--start 0 --end 1 --order 30 --low 8 --high 30 --estimator oas";
     let lines = [
         "fit --x x.npy --y lopsided.npy --rank 2 -o m.npz".to_owned(),

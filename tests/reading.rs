@@ -294,8 +294,6 @@ fn an_array_may_come_through_a_pipe() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), &bytes).unwrap();
     let said = Finished::from(child.wait_with_output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);
-    assert_eq!(
-        read_npy::<_, Array1<i64>>(p.path().join("p.npy")).unwrap().to_vec(),
-        (0..16).map(|i| i % 2).collect::<Vec<i64>>()
-    );
+    let found: Array1<i64> = read_npy(p.path().join("p.npy")).unwrap();
+    assert!(found.len() == 16 && found.iter().enumerate().all(|(i, class)| *class == i as i64 % 2), "{found}");
 }

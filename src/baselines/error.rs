@@ -6,30 +6,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why a baseline would not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Arrays that do not fit together.
-    #[error("{what}: expected {expected}, got {got:?}; check the order of the axes (samples come first)")]
-    Shape {
-        /// The argument.
-        what: &'static str,
-        /// The shape that would fit, in words.
-        expected: String,
-        /// The shape given.
-        got: Vec<usize>,
-    },
-    /// Nothing to learn from.
-    #[error("{what} is empty; give at least one sample with at least one entry")]
-    Empty {
-        /// The argument.
-        what: &'static str,
-    },
-    /// NaN or infinity in the data.
-    #[error("{what}: sample {sample} contains NaN or infinity; drop or repair it first")]
-    NotFinite {
-        /// The argument.
-        what: &'static str,
-        /// Index along the first axis.
-        sample: usize,
-    },
+    /// Data that do not fit together, are empty or are not finite, in the words that all estimators share.
+    #[error(transparent)]
+    Input(#[from] estimator::Error),
     /// A parameter outside its range.
     #[error("parameter `{name}`: {why}")]
     Parameter {

@@ -15,16 +15,18 @@ pub struct Baseline<M>(M);
 /// A baseline before its parameters are checked.
 ///
 /// ```
-/// use baselines::{Baseline, Multivariate, ReducedRank, TensorTrain, Training, Tucker};
+/// use baselines::{Baseline, Hopls, Multivariate, ReducedRank, TensorTrain, TraceRegression, Training, Tucker};
 /// use estimator::{MatrixModel, ParamGuard, Regressor};
 /// use ndarray::Array3;
-/// // Y = 2 X[0, 0] I: a map of rank one.
+/// // Y = X[0, 0] [[2, 1], [1, 2]]: a map of rank one, and each output is a positive semidefinite form.
 /// let x = Array3::from_shape_fn((20, 2, 2), |(s, i, j)| ((1 + s * 4 + i * 2 + j) as f64).sin());
-/// let y = Array3::from_shape_fn((20, 2, 2), |(s, i, j)| if i == j { 2.0 * x[[s, 0, 0]] } else { 0.0 });
+/// let y = Array3::from_shape_fn((20, 2, 2), |(s, i, j)| if i == j { 2.0 } else { 1.0 } * x[[s, 0, 0]]);
 /// let exact = Training { optimiser: baselines::Optimiser::Lbfgs { iterations: 500 }, ..Training::default() };
 /// let methods: Vec<Box<dyn Regressor>> = vec![
 ///     Box::new(Baseline::params(Multivariate::least_squares()).check()?),
 ///     Box::new(Baseline::params(ReducedRank { rank: 1 }).check()?),
+///     Box::new(Baseline::params(TraceRegression::psd()).check()?),
+///     Box::new(Baseline::params(Hopls::fixed(4, 2, 2)).check()?),
 ///     Box::new(Baseline::params(TensorTrain::by_sides(2, 2, 4, exact)).check()?),
 ///     Box::new(Baseline::params(Tucker { ranks: [2; 4], training: exact }).check()?),
 /// ];
@@ -104,9 +106,7 @@ impl MatrixModel for Fitted {
 impl From<Error> for estimator::Error {
     fn from(e: Error) -> Self {
         match e {
-            Error::Shape { what, expected, got } => Self::Shape { what, expected, got },
-            Error::Empty { what } => Self::Empty { what },
-            Error::NotFinite { what, sample } => Self::NotFinite { what, sample },
+            Error::Input(wrong) => wrong,
             other => Self::method("baseline", other),
         }
     }

@@ -8,10 +8,8 @@
 use crate::{Error, Result};
 use estimator::Convergence;
 use linalg::matmul;
+use linalg::tolerances::SYMMETRIC_SINGLE;
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis};
-
-/// Entries of A - A^T below this share of max|A| are rounding (also that of f32 data): the matrix counts as symmetric.
-const SYMMETRY: f64 = 1e-6;
 
 /// A regression method with its parameters, ready to be fitted.
 ///
@@ -68,7 +66,7 @@ impl Layout {
     /// The layout of these matrices: half when all of them are symmetric.
     pub fn of(a: ArrayView3<'_, f64>) -> Self {
         let (_, rows, cols) = a.dim();
-        Layout { rows, cols, half: rows > 1 && a.outer_iter().all(|m| linalg::is_symmetric(m, SYMMETRY)) }
+        Layout { rows, cols, half: rows > 1 && a.outer_iter().all(|m| linalg::is_symmetric(m, SYMMETRIC_SINGLE)) }
     }
 
     /// The layout that keeps every entry, symmetric or not.
@@ -160,7 +158,7 @@ impl Fitted {
         let (_, rows, cols) = x.dim();
         if (rows, cols) != (self.input.rows, self.input.cols) {
             let expected = format!("(l, {}, {})", self.input.rows, self.input.cols);
-            return Err(Error::Shape { what: "X", expected, got: x.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape { what: "X", expected, got: x.shape().to_vec() }));
         }
         check_finite("X", x)?;
         let y = matmul(self.input.encode(x).view(), self.coef.view()) + &self.bias;
@@ -172,7 +170,11 @@ impl Fitted {
         check_pair(x, y)?;
         let p = self.predict(x)?;
         if p.dim() != y.dim() {
-            return Err(Error::Shape { what: "Y", expected: format!("{:?}", p.shape()), got: y.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "Y",
+                expected: format!("{:?}", p.shape()),
+                got: y.shape().to_vec(),
+            }));
         }
         Ok(mean_square((&p - &y).iter()))
     }
@@ -182,12 +184,12 @@ impl Fitted {
 pub(crate) fn check_pair(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Result<()> {
     for (what, empty) in [("X", x.is_empty()), ("Y", y.is_empty())] {
         if empty {
-            return Err(Error::Empty { what });
+            return Err(Error::Input(estimator::Error::Empty { what }));
         }
     }
     if x.dim().0 != y.dim().0 {
         let expected = format!("{} samples as in X", x.dim().0);
-        return Err(Error::Shape { what: "Y", expected, got: y.shape().to_vec() });
+        return Err(Error::Input(estimator::Error::Shape { what: "Y", expected, got: y.shape().to_vec() }));
     }
     check_finite("X", x)?;
     check_finite("Y", y)
@@ -195,7 +197,7 @@ pub(crate) fn check_pair(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>) -> Resu
 
 fn check_finite(what: &'static str, a: ArrayView3<'_, f64>) -> Result<()> {
     match a.outer_iter().position(|m| m.iter().any(|v| !v.is_finite())) {
-        Some(sample) => Err(Error::NotFinite { what, sample }),
+        Some(sample) => Err(Error::Input(estimator::Error::NotFinite { what, sample })),
         None => Ok(()),
     }
 }

@@ -1,48 +1,19 @@
 //! What can be refused: every message says what, where and what to do next.
 
+pub use linalg::InputError;
+
 /// Result of building or converting a model or a problem.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A refusal of wrong data or parameters.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// Shapes that do not fit together.
-    #[error("{what}: expected shape {expected:?}, got {got:?}")]
-    Shape {
-        /// The argument.
-        what: &'static str,
-        /// The shape that would fit.
-        expected: Vec<usize>,
-        /// The shape given.
-        got: Vec<usize>,
-    },
+    /// An argument that is refused: its shape, its size, its numbers or its range.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// A Kraus map without operators.
     #[error("a Kraus map needs rank >= 1, got rank 0; choose a rank between 1 and p*q")]
     RankZero,
-    /// A set without samples, or matrices without rows.
-    #[error("{what} is empty, shape {shape:?}; at least one sample with at least one row is needed")]
-    Empty {
-        /// The argument.
-        what: &'static str,
-        /// Its shape.
-        shape: Vec<usize>,
-    },
-    /// NaN or infinity.
-    #[error("{what}: sample {index} contains NaN or infinite values; remove it or mask the entries")]
-    NotFinite {
-        /// The argument.
-        what: &'static str,
-        /// First index along the first axis with such a value.
-        index: usize,
-    },
-    /// A matrix that must be symmetric is not.
-    #[error("{what}: matrix {index} is not symmetric; symmetrise it or use a method for general matrices")]
-    NotSymmetric {
-        /// The argument.
-        what: &'static str,
-        /// First index along the first axis.
-        index: usize,
-    },
     /// A mask with values other than 0 and 1.
     #[error("mask: sample {index} has the value {value}; only 0 (missing) and 1 (observed) are allowed")]
     Mask {
@@ -71,16 +42,9 @@ pub enum Error {
         /// Largest eigenvalue.
         max: f64,
     },
-    /// A parameter out of its range.
-    #[error("parameter `{name}` = {value}: {expected}")]
-    Parameter {
-        /// Its name.
-        name: &'static str,
-        /// The value given.
-        value: f64,
-        /// What would be accepted.
-        expected: &'static str,
-    },
+    /// The mean of X or of Y is singular or indefinite, and a completely positive map is fitted in coordinates in which both are identities.
+    #[error("the mean of X or of Y is not positive definite; use positivity `output` or `none`")]
+    MeanNotDefinite,
     /// A decomposition failed.
     #[error(transparent)]
     Linalg(#[from] linalg::Error),
@@ -112,6 +76,12 @@ pub enum FitError {
     },
 }
 
+impl From<InputError> for FitError {
+    fn from(e: InputError) -> Self {
+        Self::Input(Error::Input(e))
+    }
+}
+
 impl From<linalg::Error> for FitError {
     fn from(e: linalg::Error) -> Self {
         Self::Input(Error::Linalg(e))
@@ -122,7 +92,7 @@ impl From<linalg::Error> for FitError {
 pub(crate) fn check_finite<T: linalg::Real>(what: &'static str, a: ndarray::ArrayView3<'_, T>) -> Result<()> {
     let bad = |s: ndarray::ArrayView2<'_, T>| s.iter().any(|v| !num_traits::Float::is_finite(*v));
     match a.outer_iter().position(bad) {
-        Some(index) => Err(Error::NotFinite { what, index }),
+        Some(index) => Err(Error::Input(InputError::NotFinite { what, index })),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Every tolerance and threshold of this crate, in one place.
+//! Every tolerance and threshold of this crate, in one place; the table of all crates is [`linalg::tolerances`].
 //!
 //! A number here decides something: whether data take a faster path, whether an iteration has ended, whether an input is
 //! refused. Limits on work (block sizes, tiles) are not here: they change the time of a result and not the result.

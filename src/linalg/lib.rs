@@ -7,11 +7,11 @@
 //! |---|---|
 //! | [`dense`] | one matrix of any size as an [`ndarray`] view: products and decompositions, with [`faer`] underneath |
 //! | [`small`] | products of small matrices and the vector loops of a training step |
-//! | [`batch`] | sixteen small matrices at once, one per lane: products, Jacobi iterations, clamped spectra |
+//! | [`batch`] | sixteen or eight small matrices at once, one per lane: products, Jacobi iterations, clamped spectra, vectors for algorithms of other crates |
 //! | [`simd`] | vectors of each instruction set, and the choice between them at run time |
 //!
-//! Beside them: the scalar trait [`Real`] (`f32`, `f64`), elementary functions ([`math`]), normal random numbers ([`random`])
-//! and the [`Error`] type.
+//! Beside them: the scalar trait [`Real`] (`f32`, `f64`), elementary functions ([`math`]), normal random numbers ([`random`]),
+//! the table of all tolerances of the project ([`tolerances`]) and the error types [`Error`] and [`InputError`].
 //!
 //! Results have the same bits on every machine: whatever its instruction set, its caches and its C library. The page of
 //! [`simd`] defines the order of operations; `dense::fixed` says how faer is held to one path.
@@ -26,18 +26,12 @@ pub mod random;
 mod real;
 pub mod simd;
 pub mod small;
+pub mod tolerances;
 
 pub use batch::Clamp;
 pub use dense::{
-    Eigh, Svd, cholesky, eigh, gemm, is_symmetric, lstsq, matmul, smat, solve_spd, svd, svec, sym_fn, symmetrise,
+    Eigh, Svd, cholesky, dot, eigh, gemm, is_symmetric, lstsq, matmul, pivoted_cholesky, smat, solve_spd, svd, svec,
+    sym_fn, symmetrise,
 };
-pub use error::{Error, Result};
+pub use error::{Error, InputError, Result};
 pub use real::Real;
-
-// The names of these modules before they moved; callers change to `small` and `batch`.
-#[doc(hidden)]
-pub use batch as lane_product;
-#[doc(hidden)]
-pub use batch as lanes;
-#[doc(hidden)]
-pub use small as kernels;

@@ -7,7 +7,7 @@
 //! exploratory multivariate data analysis methods*, 2012, with weights as by N. Srebro, T. Jaakkola, *Weighted low-rank
 //! approximations*, 2003). The rank is the one that predicts held-out pairs best. No label is read anywhere.
 
-use crate::{Error, Result, check};
+use crate::{InputError, Result, check};
 use linalg::{eigh, matmul};
 use ndarray::{Array2, ArrayView2, Axis, Zip, s};
 use rand::{Rng, SeedableRng};
@@ -28,20 +28,20 @@ pub(crate) fn observed_average(
     let what = "consensus of kernels";
     let l = mask.nrows();
     if l == 0 || kernels.is_empty() {
-        return Err(Error::Empty { what });
+        return Err(InputError::empty(what).into());
     }
     if mask.ncols() != kernels.len() {
-        return Err(Error::Shape { what, expected: vec![l, kernels.len()], got: mask.shape().to_vec() });
+        return Err(InputError::shape(what, [l, kernels.len()], mask.shape()).into());
     }
     let (mut sum, mut count) = (Array2::<f64>::zeros((l, l)), Array2::<f64>::zeros((l, l)));
     for (k, seen) in kernels.iter().zip(mask.columns()) {
         if k.dim() != (l, l) {
-            return Err(Error::Shape { what, expected: vec![l, l], got: k.shape().to_vec() });
+            return Err(InputError::shape(what, [l, l], k.shape()).into());
         }
         let at: Vec<(usize, usize)> =
             (0..l).flat_map(|i| (0..i).map(move |j| (i, j))).filter(|&(i, j)| seen[i] && seen[j]).collect();
         if let Some(&(index, _)) = at.iter().find(|&&p| !k[p].is_finite()) {
-            return Err(Error::NotFinite { what, index });
+            return Err(InputError::not_finite(what, index).into());
         }
         let mean = at.iter().map(|&p| k[p]).sum::<f64>() / at.len().max(1) as f64;
         let variance = at.iter().map(|&p| (k[p] - mean).powi(2)).sum::<f64>() / at.len().max(1) as f64;

@@ -1,5 +1,7 @@
 //! What the crate refuses, in one sentence each: what is wrong, where, and what to do next.
 
+pub use linalg::InputError;
+
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -7,45 +9,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two shapes that must agree do not.
-    #[error("{what}: expected shape {expected:?}, got {got:?}")]
-    Shape {
-        /// The argument.
-        what: &'static str,
-        /// The shape that fits.
-        expected: Vec<usize>,
-        /// The shape that came.
-        got: Vec<usize>,
-    },
-    /// Nothing to work on.
-    #[error("{what}: the input is empty; give at least one element")]
-    Empty {
-        /// The argument.
-        what: &'static str,
-    },
-    /// NaN or infinity.
-    #[error("{what}: element {index} holds NaN or infinite values; remove or repair it")]
-    NotFinite {
-        /// The argument.
-        what: &'static str,
-        /// Which matrix, row or entry.
-        index: usize,
-    },
+    /// An argument that is refused: its shape, its size, its numbers or its range.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// A matrix that must be symmetric is not.
     #[error("{what}: the matrix is not symmetric; pass (A + A^T) / 2 if that is what you mean")]
     NotSymmetric {
         /// The argument.
         what: &'static str,
-    },
-    /// A parameter outside its range.
-    #[error("{name} = {value} is out of range; it must be {must}")]
-    Parameter {
-        /// The parameter.
-        name: &'static str,
-        /// The value given.
-        value: f64,
-        /// The range in words.
-        must: &'static str,
     },
     /// A negative feature where histograms are needed.
     #[error("chi^2 needs features that are not negative; row {row}, column {column} is {value}")]

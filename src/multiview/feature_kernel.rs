@@ -13,7 +13,7 @@
 //! cross-validation, 10 splits in halves) this is within 0.8 points of the best of the widths from 1/8 to 4 times it. The published kernels use another rule,
 //! [`Width::Published`]: 2 s^2 with s the mean of d or of h; for h that has the wrong dimension, and makes all entries nearly one where h is large.
 
-use crate::{Error, Result, check};
+use crate::{Error, InputError, Result, check};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use rayon::prelude::*;
 
@@ -70,7 +70,7 @@ impl FeatureKernel {
     /// Fits the width to the rows of `train`.
     pub fn fit(similarity: Similarity, width: Width, train: ArrayView2<'_, f64>) -> Result<Self> {
         if train.is_empty() {
-            return Err(Error::Empty { what: "kernel" });
+            return Err(InputError::empty("kernel").into());
         }
         checked(similarity, train)?;
         let width = match similarity {
@@ -89,7 +89,7 @@ impl FeatureKernel {
     pub fn matrix(&self, x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         let d = self.train.ncols();
         if x.ncols() != d {
-            return Err(Error::Shape { what: "features", expected: vec![x.nrows(), d], got: x.shape().to_vec() });
+            return Err(InputError::shape("features", [x.nrows(), d], x.shape()).into());
         }
         checked(self.similarity, x)?;
         let w = self.width.unwrap_or(1.0);
@@ -134,7 +134,7 @@ fn checked(similarity: Similarity, x: ArrayView2<'_, f64>) -> Result<()> {
         return Err(Error::NegativeFeature { row, column, value });
     }
     if let Similarity::Polynomial { degree: 0 } = similarity {
-        return Err(Error::Parameter { name: "degree", value: 0.0, must: "at least 1" });
+        return Err(InputError::parameter("degree", 0.0, "at least 1").into());
     }
     Ok(())
 }
@@ -162,7 +162,7 @@ fn resolve(similarity: Similarity, width: Width, train: ArrayView2<'_, f64>) -> 
         }
     };
     if matches!(width, Width::Value(_)) && !(w > 0.0 && w.is_finite()) {
-        return Err(Error::Parameter { name: "bandwidth", value: w, must: "positive and finite" });
+        return Err(InputError::parameter("bandwidth", w, "positive and finite").into());
     }
     if w > 0.0 && w.is_finite() { Ok(w) } else { Err(Error::NoSpread { what: "kernel" }) }
 }

@@ -3,7 +3,7 @@
 //! Distances are (l, l) between the l rows. A bandwidth that is not given is the mean of the full distance matrix, zero
 //! diagonal included, as in the published kernels of Multiple Features.
 
-use crate::{Error, Result, check};
+use crate::{Error, InputError, Result, check};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use rayon::prelude::*;
 
@@ -66,9 +66,7 @@ fn resolve(what: &'static str, d: &Array2<f64>, bandwidth: Option<f64>) -> Resul
     let s = bandwidth.unwrap_or_else(|| d.sum() / d.len() as f64);
     match bandwidth {
         None if s <= 0.0 => Err(Error::NoSpread { what }),
-        _ if !(s > 0.0 && s.is_finite()) => {
-            Err(Error::Parameter { name: "bandwidth", value: s, must: "positive and finite" })
-        }
+        _ if !(s > 0.0 && s.is_finite()) => Err(InputError::parameter("bandwidth", s, "positive and finite").into()),
         _ => Ok(s),
     }
 }
@@ -88,7 +86,7 @@ fn pairs(
 ) -> Result<Array2<f64>> {
     let l = x.nrows();
     if x.is_empty() {
-        return Err(Error::Empty { what: "kernel" });
+        return Err(InputError::empty("kernel").into());
     }
     let mut out = Array2::zeros((l, l));
     out.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(i, mut row)| {

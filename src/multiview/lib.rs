@@ -5,6 +5,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `kernel` | kernels between rows of features: RBF on Euclidean distances, three forms of chi^2 |
+//! | `feature_kernel` | kernels of people's own features, with a width fitted to the training rows |
 //! | `views` | the six views of Multiple Features and their published kernels |
 //! | `mask` | random masks with guarantees |
 //! | `order` | the order of the samples before a kernel is cut into blocks |
@@ -37,7 +38,7 @@ mod mask;
 mod order;
 mod views;
 
-pub use error::{Error, Result};
+pub use error::{Error, InputError, Result};
 pub use feature_kernel::{FeatureKernel, Similarity, Width};
 pub use kernel::{chi2_additive_kernel, chi2_distances, chi2_kernel, euclidean_distances, one_hot, rbf_kernel};
 pub use linkage::{Merge, average_linkage, optimal_leaf_order};

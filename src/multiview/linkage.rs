@@ -1,9 +1,10 @@
-//! Hierarchical clustering: average linkage (nearest-neighbour chain, O(l^2)) and the optimal order of its leaves.
+//! Hierarchical clustering: average linkage (by kodama: nearest-neighbour chain, O(l^2)) and the optimal order of its leaves (ours: no
+//! crate has it).
 //!
 //! The leaf order minimises the sum of distances between neighbours over all 2^(l-1) flips of the tree (Bar-Joseph et al.
 //! 2001, O(l^3)). Merges are listed as scipy's `linkage` does: clusters 0..l are the samples, l + k is the k-th merge.
 
-use crate::{Error, Result, check};
+use crate::{Error, InputError, Result, check};
 use ndarray::{Array2, ArrayView2};
 
 /// One merge of two clusters.
@@ -24,69 +25,20 @@ pub fn average_linkage(distances: ArrayView2<'_, f64>) -> Result<Vec<Merge>> {
     let what = "average_linkage";
     let l = distances.nrows();
     if l == 0 {
-        return Err(Error::Empty { what });
+        return Err(InputError::empty(what).into());
     }
     if distances.ncols() != l {
-        return Err(Error::Shape { what, expected: vec![l, l], got: distances.shape().to_vec() });
+        return Err(InputError::shape(what, [l, l], distances.shape()).into());
     }
     check::finite(what, &distances)?;
     if !linalg::is_symmetric(distances, 1e-10) {
         return Err(Error::NotSymmetric { what });
     }
-    let mut d = distances.to_owned();
-    let mut size = vec![1usize; l];
-    let mut chain: Vec<usize> = Vec::new();
-    let mut raw: Vec<(usize, usize, f64)> = Vec::with_capacity(l - 1);
-    while raw.len() + 1 < l {
-        if chain.is_empty() {
-            chain.extend((0..l).find(|&i| size[i] > 0));
-        }
-        // The chain holds a live cluster here, and at least two are alive.
-        while let Some(&x) = chain.last() {
-            let before = chain.len().checked_sub(2).map(|k| chain[k]);
-            let start = before.map_or((usize::MAX, f64::INFINITY), |b| (b, d[[x, b]]));
-            let alive = (0..l).filter(|&i| size[i] > 0 && i != x);
-            let (y, best) = alive.fold(start, |(y, m), i| if d[[x, i]] < m { (i, d[[x, i]]) } else { (y, m) });
-            if before != Some(y) {
-                chain.push(y);
-                continue;
-            }
-            chain.truncate(chain.len() - 2);
-            let (x, y) = (x.min(y), x.max(y));
-            raw.push((x, y, best));
-            let (nx, ny) = (size[x] as f64, size[y] as f64);
-            for i in (0..l).filter(|&i| size[i] > 0 && i != x && i != y) {
-                let merged = (nx * d[[x, i]] + ny * d[[y, i]]) / (nx + ny);
-                d[[i, y]] = merged;
-                d[[y, i]] = merged;
-            }
-            size[y] += size[x];
-            size[x] = 0;
-            break;
-        }
-    }
-    raw.sort_by(|a, b| a.2.total_cmp(&b.2));
-    Ok(relabel(l, &raw))
-}
-
-/// Cluster numbers in the order of the merges.
-fn relabel(l: usize, raw: &[(usize, usize, f64)]) -> Vec<Merge> {
-    let mut parent: Vec<usize> = (0..2 * l).collect();
-    let mut count = vec![1usize; 2 * l];
-    let find = |parent: &[usize], mut i: usize| {
-        while parent[i] != i {
-            i = parent[i];
-        }
-        i
-    };
-    let mut out = Vec::with_capacity(raw.len());
-    for (k, &(x, y, distance)) in raw.iter().enumerate() {
-        let (x, y) = (find(&parent, x), find(&parent, y));
-        let size = count[x] + count[y];
-        (parent[x], parent[y], count[l + k]) = (l + k, l + k, size);
-        out.push(Merge { left: x.min(y), right: x.max(y), distance, size });
-    }
-    out
+    let mut pairs: Vec<f64> = (0..l).flat_map(|i| (i + 1..l).map(move |j| distances[[i, j]])).collect();
+    let tree = kodama::linkage(&mut pairs, l, kodama::Method::Average);
+    let merge =
+        |s: &kodama::Step<f64>| Merge { left: s.cluster1, right: s.cluster2, distance: s.dissimilarity, size: s.size };
+    Ok(tree.steps().iter().map(merge).collect())
 }
 
 /// The order of the samples that keeps every cluster together and neighbours as close as possible.
@@ -101,16 +53,12 @@ pub fn optimal_leaf_order(distances: ArrayView2<'_, f64>, merges: &[Merge]) -> R
     let l = distances.nrows();
     if merges.len() + 1 != l || distances.ncols() != l {
         let expected = vec![merges.len() + 1, merges.len() + 1];
-        return Err(Error::Shape { what: "optimal_leaf_order", expected, got: distances.shape().to_vec() });
+        return Err(InputError::shape("optimal_leaf_order", expected, distances.shape()).into());
     }
     let mut tree = Tree { l, merges, leaves: (0..l).map(|i| vec![i]).collect(), best: Array2::zeros((l, l)) };
     for m in merges {
         if m.left.max(m.right) >= tree.leaves.len() {
-            return Err(Error::Shape {
-                what: "merges",
-                expected: vec![tree.leaves.len()],
-                got: vec![m.left.max(m.right)],
-            });
+            return Err(InputError::shape("merges", [tree.leaves.len()], [m.left.max(m.right)]).into());
         }
         tree.merge(&distances, m);
     }

@@ -5,7 +5,7 @@
 //! least one view, and every view keeps at least one sample. Views are dealt to the samples in turn, so with l samples and v views
 //! each view keeps at least l / v samples, rounded down.
 
-use crate::{Error, Result};
+use crate::{Error, InputError, Result};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -31,10 +31,10 @@ pub fn largest_level(samples: usize, views: usize) -> f64 {
 /// ```
 pub fn random_mask(samples: usize, views: usize, level: f64, seed: u64) -> Result<Array2<bool>> {
     if samples == 0 || views == 0 {
-        return Err(Error::Empty { what: "mask" });
+        return Err(InputError::empty("mask").into());
     }
     if !(0.0..1.0).contains(&level) {
-        return Err(Error::Parameter { name: "level", value: level, must: "in [0, 1[" });
+        return Err(InputError::parameter("level", level, "in [0, 1[").into());
     }
     let pairs = samples * views;
     let missing = (level * pairs as f64).round() as usize;

@@ -5,7 +5,7 @@
 //! distance then counts the features that differ; the diagonal is 2). `PaperText` follows the paper's sentence "chi^2 for
 //! views in Z^d": the same, with the exponential chi^2 kernel on the integer views fac and pix.
 
-use crate::{Error, Result, chi2_kernel, one_hot, rbf_kernel};
+use crate::{Error, InputError, Result, chi2_kernel, one_hot, rbf_kernel};
 use ndarray::{Array2, ArrayView2, s};
 
 /// The views in the order of the published kernels.
@@ -47,7 +47,7 @@ pub fn multiple_features_kernels(
     for (name, features) in VIEWS.into_iter().zip(VIEW_FEATURES) {
         let x = find(name)?;
         if x.dim() != (samples, features) {
-            return Err(Error::Shape { what: name, expected: vec![samples, features], got: x.shape().to_vec() });
+            return Err(InputError::shape(name, [samples, features], x.shape()).into());
         }
         kernels.push(view_kernel(name, x, preset)?);
     }
@@ -66,7 +66,7 @@ pub fn view_kernel(name: &str, x: ArrayView2<'_, f64>, preset: KernelPreset) -> 
 /// mor: columns 0..3 are whole numbers, 3..6 are real.
 fn morphology(x: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
     if x.ncols() != 6 {
-        return Err(Error::Shape { what: "mor", expected: vec![x.nrows(), 6], got: x.shape().to_vec() });
+        return Err(InputError::shape("mor", [x.nrows(), 6], x.shape()).into());
     }
     let real = rbf_kernel(x.slice(s![.., 3..]), None)?;
     Ok(real + chi2_kernel(one_hot(x.slice(s![.., ..3]))?.view(), None)?)

@@ -11,13 +11,13 @@ pub struct Error {
     /// The name that the caller gave the file.
     pub file: String,
     /// What is wrong.
-    pub problem: Problem,
+    pub defect: Defect,
 }
 
 /// What can be wrong with a file. The text continues the sentence that the file's name begins.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum Defect {
     /// The operating system refused.
     #[error("cannot be read")]
     Io(#[source] std::io::Error),
@@ -78,24 +78,24 @@ pub enum Problem {
 }
 
 impl Error {
-    pub(crate) fn new(file: &str, problem: Problem) -> Self {
-        Error { file: file.to_owned(), problem }
+    pub(crate) fn new(file: &str, defect: Defect) -> Self {
+        Error { file: file.to_owned(), defect }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self.problem {
-            Problem::NotNpz(_) => write!(f, "{} is {}", self.file, self.problem),
-            _ => write!(f, "{} {}", self.file, self.problem),
+        match self.defect {
+            Defect::NotNpz(_) => write!(f, "{} is {}", self.file, self.defect),
+            _ => write!(f, "{} {}", self.file, self.defect),
         }
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.problem {
-            Problem::Io(e) => Some(e),
+        match &self.defect {
+            Defect::Io(e) => Some(e),
             _ => None,
         }
     }

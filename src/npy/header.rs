@@ -1,6 +1,6 @@
 //! The header: what the items are, how many there are, and where they begin.
 
-use crate::{Dtype, Error, Problem, Result, shape_text};
+use crate::{Defect, Dtype, Error, Result, shape_text};
 use std::io::Read;
 
 /// What a `.npy` file says about its items.
@@ -31,31 +31,31 @@ impl Header {
 
     /// Reads a header and leaves `r` at the first item. `file` is the name used in messages.
     pub fn read(file: &str, r: &mut impl Read) -> Result<Header> {
-        let bad = |problem| Error::new(file, problem);
+        let bad = |defect| Error::new(file, defect);
         let mut head = [0u8; 12];
-        fill(file, r, &mut head[..10], Problem::NotNpy)?;
+        fill(file, r, &mut head[..10], Defect::NotNpy)?;
         if &head[..6] != b"\x93NUMPY" {
-            return Err(bad(Problem::NotNpy));
+            return Err(bad(Defect::NotNpy));
         }
         let (prefix, length) = match head[6] {
             1 => (10, usize::from(u16::from_le_bytes([head[8], head[9]]))),
             2 | 3 => {
-                fill(file, r, &mut head[10..], Problem::NotNpy)?;
+                fill(file, r, &mut head[10..], Defect::NotNpy)?;
                 (12, u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize)
             }
-            version => return Err(bad(Problem::Version(version))),
+            version => return Err(bad(Defect::Version(version))),
         };
         if length > MAX_HEADER {
-            return Err(bad(Problem::LongHeader(length)));
+            return Err(bad(Defect::LongHeader(length)));
         }
         let mut text = vec![0; length];
-        fill(file, r, &mut text, Problem::CutHeader)?;
+        fill(file, r, &mut text, Defect::CutHeader)?;
         let text = String::from_utf8_lossy(&text);
-        let field = |key: &'static str| field(&text, key).ok_or_else(|| bad(Problem::NoField(key)));
+        let field = |key: &'static str| field(&text, key).ok_or_else(|| bad(Defect::NoField(key)));
         let code = field("descr")?.trim_matches(['\'', '"']);
-        let dtype = Dtype::parse(code).ok_or_else(|| bad(Problem::Type(code.to_owned())))?;
+        let dtype = Dtype::parse(code).ok_or_else(|| bad(Defect::Type(code.to_owned())))?;
         let fortran = field("fortran_order")? == "True";
-        let shape = axes(field("shape")?).ok_or_else(|| bad(Problem::Shape))?;
+        let shape = axes(field("shape")?).ok_or_else(|| bad(Defect::Shape))?;
         Ok(Header { dtype, fortran, shape, start: (prefix + length) as u64 })
     }
 
@@ -66,7 +66,7 @@ impl Header {
         let bytes = items.and_then(|n| (n as u64).checked_mul(size as u64));
         match (items, bytes) {
             (Some(items), Some(bytes)) if bytes <= there => Ok((items, bytes)),
-            _ => Err(Error::new(file, Problem::CutShort { shape: shape_text(&self.shape), size, there })),
+            _ => Err(Error::new(file, Defect::CutShort { shape: shape_text(&self.shape), size, there })),
         }
     }
 
@@ -94,11 +94,11 @@ impl Header {
     }
 }
 
-/// Fills the buffer; `problem` is what it means when the file ends before.
-fn fill(file: &str, r: &mut impl Read, buffer: &mut [u8], problem: Problem) -> Result<()> {
+/// Fills the buffer; `defect` is what it means when the file ends before.
+fn fill(file: &str, r: &mut impl Read, buffer: &mut [u8], defect: Defect) -> Result<()> {
     r.read_exact(buffer).map_err(|e| match e.kind() {
-        std::io::ErrorKind::UnexpectedEof => Error::new(file, problem),
-        _ => Error::new(file, Problem::Io(e)),
+        std::io::ErrorKind::UnexpectedEof => Error::new(file, defect),
+        _ => Error::new(file, Defect::Io(e)),
     })
 }
 

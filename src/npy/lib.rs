@@ -29,7 +29,7 @@ mod reader;
 mod whole;
 
 pub use dtype::Dtype;
-pub use error::{Error, Problem, Result};
+pub use error::{Defect, Error, Result};
 pub use header::Header;
 pub use ndarray_npy::{ReadableElement, WritableElement};
 pub use npz::{Array, Member, NpzReader, NpzWriter};

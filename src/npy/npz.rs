@@ -2,7 +2,7 @@
 //!
 //! Members are stored, not deflated, and carry the earliest date that a zip can hold: the same arrays give the same bytes on any day.
 
-use crate::{Dtype, Error, Header, Problem, Reader, Result, write_floats};
+use crate::{Defect, Dtype, Error, Header, Reader, Result, write_floats};
 use ndarray::{ArrayD, ArrayViewD};
 use std::io::{self, Read, Seek, Write};
 use zip::write::SimpleFileOptions;
@@ -102,7 +102,7 @@ pub struct NpzReader<R> {
 impl<R: Read + Seek> NpzReader<R> {
     /// Reads the directory. `file` is the name used in messages.
     pub fn open(file: &str, from: R) -> Result<Self> {
-        let zip = ZipArchive::new(from).map_err(|e| Error::new(file, Problem::NotNpz(e.to_string())))?;
+        let zip = ZipArchive::new(from).map_err(|e| Error::new(file, Defect::NotNpz(e.to_string())))?;
         Ok(NpzReader { file: file.to_owned(), zip })
     }
 
@@ -132,30 +132,30 @@ impl<R: Read + Seek> NpzReader<R> {
     /// What the archive says about an array, without reading its items.
     pub fn header(&mut self, name: &str) -> Result<Header> {
         let place = format!("{}:{name}", self.file);
-        let missing = Problem::NoMember(self.names().join(", "));
+        let missing = Defect::NoMember(self.names().join(", "));
         let mut member = self.zip.by_name(&format!("{name}.npy")).map_err(|_| Error::new(&place, missing))?;
         Header::read(&place, &mut member)
     }
 
     /// The unpacked bytes of an array, which are exactly as many as its header promises.
     fn bytes(&mut self, place: &str, name: &str) -> Result<Vec<u8>> {
-        let bad = |problem| Error::new(place, problem);
+        let bad = |defect| Error::new(place, defect);
         if !self.has(name) {
-            return Err(bad(Problem::NoMember(self.names().join(", "))));
+            return Err(bad(Defect::NoMember(self.names().join(", "))));
         }
-        let mut member = self.zip.by_name(&format!("{name}.npy")).map_err(|e| bad(Problem::Damaged(e.to_string())))?;
+        let mut member = self.zip.by_name(&format!("{name}.npy")).map_err(|e| bad(Defect::Damaged(e.to_string())))?;
         let (size, packed) = (member.size(), member.compressed_size());
         if size > MAX_BYTES || size > packed.saturating_mul(MAX_RATIO) {
-            return Err(bad(Problem::Bomb { size, packed }));
+            return Err(bad(Defect::Bomb { size, packed }));
         }
         // The vector grows with what is really there, so that a lying directory cannot make us allocate.
         let mut bytes = Vec::new();
-        (&mut member).take(size + 1).read_to_end(&mut bytes).map_err(|e| bad(Problem::Damaged(e.to_string())))?;
+        (&mut member).take(size + 1).read_to_end(&mut bytes).map_err(|e| bad(Defect::Damaged(e.to_string())))?;
         let header = Header::read(place, &mut &bytes[..])?;
         let there = bytes.len() as u64 - header.start; // the header has just been read from these bytes
         let (_, promised) = header.fits(place, there)?;
         if promised < there {
-            return Err(bad(Problem::TooLong));
+            return Err(bad(Defect::TooLong));
         }
         Ok(bytes)
     }

@@ -2,7 +2,7 @@
 //!
 //! C and Fortran order, both byte orders, floats of 4 and 8 bytes, integers and booleans; every number becomes an `f64`.
 
-use crate::{Dtype, Error, Header, Problem, Result};
+use crate::{Defect, Dtype, Error, Header, Result};
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl<'a> Reader<Cursor<&'a [u8]>> {
 impl<R: Read + Seek> Reader<R> {
     /// Reads the header and checks that all the items it promises are there. `file` is the name used in messages.
     pub fn open(file: &str, mut inner: R) -> Result<Self> {
-        let io = |e| Error::new(file, Problem::Io(e));
+        let io = |e| Error::new(file, Defect::Io(e));
         let length = inner.seek(SeekFrom::End(0)).map_err(io)?;
         inner.seek(SeekFrom::Start(0)).map_err(io)?;
         let header = Header::read(file, &mut inner)?;
@@ -102,46 +102,46 @@ impl<R: Read + Seek> Reader<R> {
         self.items(0, self.items, |v| values.push(v))?;
         let shape = IxDyn(&self.header.shape).set_f(self.header.fortran);
         // `fits` has multiplied the axes to this number of items.
-        let array = ArrayD::from_shape_vec(shape, values).map_err(|_| Error::new(&self.file, Problem::Shape))?;
+        let array = ArrayD::from_shape_vec(shape, values).map_err(|_| Error::new(&self.file, Defect::Shape))?;
         Ok(if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() })
     }
 
     /// The items of an array of text, in the order of the file.
     pub fn text(&mut self) -> Result<Vec<String>> {
         let (dtype, size) = (self.header.dtype, self.header.dtype.size());
-        let bad = |problem| Error::new(&self.file, problem);
+        let bad = |defect| Error::new(&self.file, defect);
         if !dtype.is_text() {
-            return Err(bad(Problem::Type(dtype.to_string())));
+            return Err(bad(Defect::Type(dtype.to_string())));
         }
         // Texts of no characters take no bytes, so that nothing but the header speaks for their number.
         if size == 0 && self.items > 1 << 16 {
-            return Err(bad(Problem::Shape));
+            return Err(bad(Defect::Shape));
         }
         if size == 0 {
             return Ok(vec![String::new(); self.items]);
         }
-        self.inner.seek(SeekFrom::Start(self.header.start)).map_err(|e| bad(Problem::Io(e)))?;
+        self.inner.seek(SeekFrom::Start(self.header.start)).map_err(|e| bad(Defect::Io(e)))?;
         let mut raw = vec![0u8; self.items * size];
-        self.inner.read_exact(&mut raw).map_err(|e| bad(Problem::Io(e)))?;
+        self.inner.read_exact(&mut raw).map_err(|e| bad(Defect::Io(e)))?;
         let texts = raw.chunks_exact(size).map(|item| dtype.decode_text(item));
-        texts.collect::<Option<_>>().ok_or_else(|| bad(Problem::NotUnicode))
+        texts.collect::<Option<_>>().ok_or_else(|| bad(Defect::NotUnicode))
     }
 
     /// Hands `count` items from item `from` of the file to `sink`.
     fn items(&mut self, from: usize, count: usize, mut sink: impl FnMut(f64)) -> Result<()> {
         let dtype = self.header.dtype;
-        let bad = |problem| Error::new(&self.file, problem);
+        let bad = |defect| Error::new(&self.file, defect);
         if dtype.is_text() {
-            return Err(bad(Problem::Type(dtype.to_string())));
+            return Err(bad(Defect::Type(dtype.to_string())));
         }
         let size = dtype.size();
-        self.inner.seek(SeekFrom::Start(self.header.start + (from * size) as u64)).map_err(|e| bad(Problem::Io(e)))?;
+        self.inner.seek(SeekFrom::Start(self.header.start + (from * size) as u64)).map_err(|e| bad(Defect::Io(e)))?;
         let mut raw = vec![0u8; PIECE.min(count) * size];
         let mut left = count;
         while left > 0 {
             let now = left.min(PIECE);
             let raw = &mut raw[..now * size];
-            self.inner.read_exact(raw).map_err(|e| bad(Problem::Io(e)))?;
+            self.inner.read_exact(raw).map_err(|e| bad(Defect::Io(e)))?;
             dtype.decode(raw, &mut sink);
             left -= now;
         }

@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::kind::context::Context;
 use crate::kind::{Registry, Stage, StageResult};
 use crate::run::RunOptions;
+use crate::store::Store;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Instant;
@@ -16,7 +18,7 @@ use std::time::Instant;
 /// Writes its number into a file.
 struct Trivial;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Number {
     n: u64,
@@ -71,11 +73,16 @@ pub fn bench_engine(units: usize, parent: &Path) -> Result<EngineBench> {
     let mut kinds = Registry::new();
     kinds.stage(Trivial, &[("bench.rs", "1")]);
     let yaml = format!("version: 1\nstages:\n  trivial:\n    matrix: {{n: 1..{}}}\n", units.max(1));
+    let options = EngineOptions::default();
+    let store = folder.path().join(format!(".{}", options.name));
     let engine = || -> Result<(Engine, f64)> {
         let start = Instant::now();
-        let plan = Config::parse("pipeline.yaml", &yaml, folder.path())?.plan("default", &[], &kinds)?;
-        let time = start.elapsed().as_secs_f64();
-        Ok((Engine::open(plan, EngineOptions::default())?, time))
+        let (planned, store) = Store::open_beside(store.clone(), || -> Result<_> {
+            let plan = Config::parse("pipeline.yaml", &yaml, folder.path())?.plan("default", &[], &kinds)?;
+            Ok((plan, start.elapsed().as_secs_f64()))
+        });
+        let (plan, time) = planned?;
+        Ok((Engine::with_store(plan, store?, options.clone()), time))
     };
     let run = |engine: &Engine| engine.run(&RunOptions::default(), &mut |_| {});
 

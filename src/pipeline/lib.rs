@@ -15,7 +15,7 @@
 //!
 //! struct Add;
 //!
-//! #[derive(serde::Serialize, serde::Deserialize)]
+//! #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 //! #[serde(deny_unknown_fields)]
 //! struct Params { #[serde(default)] n: u32 }
 //!
@@ -67,6 +67,7 @@
 //! | how do two processes avoid working on the same unit | [`store::owner`] |
 //! | in what order do units run, and where | [`run`], [`run::executor`] |
 //! | how does it run on a cluster | [`run::slurm`], options in [`plan::cluster`] |
+//! | how does an editor check pipeline.yaml | [`mod@schema`] |
 //! | how are parameters compared and hashed | [`value`] |
 //! | what does the engine itself cost | [`mod@bench`] |
 #![warn(missing_docs)]
@@ -80,6 +81,7 @@ pub mod host;
 pub mod kind;
 pub mod plan;
 pub mod run;
+pub mod schema;
 pub mod store;
 pub mod value;
 pub mod yaml;

@@ -18,22 +18,15 @@
 //! From a thousand rows to a table and a figure:
 //!
 //! ```
-//! use report::{frames::{self, Results}, table::{Best, Spec, Table}, figures::{RankCurve, RankPanel, error_against_rank}, source::Source};
+//! use report::{frames::{self, Results}, table::{Best, Spec, Table}, figures::error_against_rank, source::Source};
 //! # fn main() -> Result<(), report::Error> {
-//! let rows = frames::from_csv("model,rank,seed,mse\nptr,1,0,3.0\nptr,1,1,5.0\nptr,5,0,1e-9\nptr,5,1,3e-9\n")?;
-//! let table = Table::new("t", "Error by rank", Source::Generated, &rows.summaries(&["model", "rank"], "mse")?,
+//! let rows = "20 → 10,100,5,1,3.0\n20 → 10,100,5,1,5.0\n20 → 10,100,5,5,1e-9\n20 → 10,100,5,5,3e-9\n";
+//! let rows = frames::from_csv(&format!("panel,l,true_rank,rank,mse\n{rows}"))?;
+//! let errors = rows.summaries(&["panel", "l", "true_rank", "rank"], "mse")?;
+//! let table = Table::new("t", "Error by rank", Source::Generated, &errors,
 //!     &[Spec::text("rank", "rank"), Spec::mean_sd("MSE", "mean", "sd", Best::Smallest)])?;
 //! assert!(table.markdown().contains("**(2.0 ± 1.4)×10⁻⁹**"));
-//!
-//! let curve = rows.with("model", "ptr")?.curve("rank", "mse")?;
-//! let curve = RankCurve {
-//!     samples: 100, true_rank: 5,
-//!     rank: curve.iter().map(|p| p.0).collect(),
-//!     mse: curve.iter().map(|p| p.1.mean).collect(),
-//!     band: Some((curve.iter().map(|p| p.1.min).collect(), curve.iter().map(|p| p.1.max).collect())),
-//! };
-//! let figure = error_against_rank("figure2", "Error against rank",
-//!     &[RankPanel { title: "20 → 10".into(), curves: vec![curve] }], Source::Generated);
+//! let figure = error_against_rank("figure2", "Error against rank", &errors, Source::Generated)?;
 //! assert!(figure.svg()?.starts_with("<svg"));
 //! # Ok(()) }
 //! ```

@@ -1,23 +1,23 @@
 //! Checks of arguments, shared by everything that takes a batch of matrices (k, n, n).
 
-use crate::{Error, Result};
+use crate::{Error, InputError, Result};
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, Axis};
 
 /// A batch of symmetric matrices with finite entries; its size n.
 pub(crate) fn symmetric(what: &'static str, x: &ArrayView3<'_, f64>) -> Result<usize> {
     let (k, n, m) = x.dim();
     if k == 0 || n == 0 {
-        return Err(Error::Empty { what });
+        return Err(InputError::empty(what).into());
     }
     if n != m {
-        return Err(Error::Shape { what, expected: vec![k, n, n], got: vec![k, n, m] });
+        return Err(InputError::shape(what, [k, n, n], [k, n, m]).into());
     }
     for (index, a) in x.axis_iter(Axis(0)).enumerate() {
         if a.iter().any(|v| !v.is_finite()) {
-            return Err(Error::NotFinite { what, index });
+            return Err(InputError::not_finite(what, index).into());
         }
-        if !linalg::is_symmetric(a, 1e-8) {
-            return Err(Error::NotSymmetric { what, index });
+        if !linalg::is_symmetric(a, linalg::tolerances::SYMMETRIC_INPUT) {
+            return Err(InputError::not_symmetric(what, index).into());
         }
     }
     Ok(n)
@@ -27,7 +27,7 @@ pub(crate) fn symmetric(what: &'static str, x: &ArrayView3<'_, f64>) -> Result<u
 pub(crate) fn symmetric_pair(what: &'static str, x: &ArrayView3<'_, f64>, y: &ArrayView3<'_, f64>) -> Result<usize> {
     let (n, m) = (symmetric(what, x)?, symmetric(what, y)?);
     if n != m {
-        return Err(Error::Shape { what, expected: vec![y.dim().0, n, n], got: y.shape().to_vec() });
+        return Err(InputError::shape(what, [y.dim().0, n, n], y.shape()).into());
     }
     Ok(n)
 }
@@ -35,7 +35,7 @@ pub(crate) fn symmetric_pair(what: &'static str, x: &ArrayView3<'_, f64>, y: &Ar
 /// Finite weights, none negative, with a positive sum; that sum.
 pub(crate) fn weights(what: &'static str, w: &ArrayView1<'_, f64>, len: usize) -> Result<f64> {
     if w.len() != len {
-        return Err(Error::Shape { what, expected: vec![len], got: vec![w.len()] });
+        return Err(InputError::shape(what, [len], [w.len()]).into());
     }
     let sum: f64 = w.iter().sum();
     if w.iter().any(|v| !v.is_finite() || *v < 0.0) || sum <= 0.0 || !sum.is_finite() {
@@ -47,7 +47,7 @@ pub(crate) fn weights(what: &'static str, w: &ArrayView1<'_, f64>, len: usize) -
 /// Finite entries everywhere; the index in the error is the row.
 pub(crate) fn finite(what: &'static str, x: &ArrayView2<'_, f64>) -> Result<()> {
     match x.rows().into_iter().position(|r| r.iter().any(|v| !v.is_finite())) {
-        Some(index) => Err(Error::NotFinite { what, index }),
+        Some(index) => Err(InputError::not_finite(what, index).into()),
         None => Ok(()),
     }
 }

@@ -1,5 +1,7 @@
 //! What the crate refuses, in one sentence each: what is wrong, where, and what to do next.
 
+pub use linalg::InputError;
+
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -7,38 +9,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two shapes that must agree do not.
-    #[error("{what}: expected shape {expected:?}, got {got:?}")]
-    Shape {
-        /// The argument.
-        what: &'static str,
-        /// The shape that fits.
-        expected: Vec<usize>,
-        /// The shape that came.
-        got: Vec<usize>,
-    },
-    /// Nothing to work on.
-    #[error("{what}: the input is empty; give at least one element")]
-    Empty {
-        /// The argument.
-        what: &'static str,
-    },
-    /// NaN or infinity.
-    #[error("{what}: element {index} holds NaN or infinite values; remove or repair it")]
-    NotFinite {
-        /// The argument.
-        what: &'static str,
-        /// Which matrix, row or entry.
-        index: usize,
-    },
-    /// A matrix that must be symmetric is not.
-    #[error("{what}: matrix {index} is not symmetric; pass (A + A^T) / 2 if that is what you mean")]
-    NotSymmetric {
-        /// The argument.
-        what: &'static str,
-        /// Which matrix.
-        index: usize,
-    },
     /// A matrix that must be positive definite is not.
     ///
     /// Matrices of deficient rank count: the least eigenvalue must exceed n eps times the largest, see [`Reduction`](crate::Reduction).
@@ -83,16 +53,6 @@ pub enum Error {
         /// The operation.
         what: &'static str,
     },
-    /// A parameter outside its range.
-    #[error("{name} = {value} is out of range; it must be {must}")]
-    Parameter {
-        /// The parameter.
-        name: &'static str,
-        /// The value given.
-        value: f64,
-        /// The range in words.
-        must: &'static str,
-    },
     /// Weights or marginals that are not a distribution.
     #[error("{what}: weights must be finite, not negative, and have a positive sum")]
     Weights {
@@ -119,6 +79,9 @@ pub enum Error {
     /// From the training of a Kraus map.
     #[error("the training of the map failed: {0}")]
     Training(String),
+    /// An argument that is refused: its shape, its size, its numbers or its range.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// From the linear algebra underneath.
     #[error(transparent)]
     Linalg(#[from] linalg::Error),

@@ -1,6 +1,6 @@
 //! Minimum distance to mean behind the interface that all estimators of this project share (crate `estimator`).
 
-use crate::{CheckedMeanParams, Error, Mdm, MeanParams, Metric};
+use crate::{CheckedMeanParams, Error, InputError, Mdm, MeanParams, Metric};
 use estimator::{Classification, Convergence, LabelModel, Labels, ParamGuard};
 use ndarray::{ArrayView3, Ix3};
 
@@ -120,7 +120,9 @@ impl LabelModel<Ix3> for MdmModel {
 impl From<Error> for estimator::Error {
     fn from(e: Error) -> Self {
         match e {
-            Error::Shape { what, expected, got } => Self::Shape { what, expected: format!("{expected:?}"), got },
+            Error::Input(InputError::Shape { what, expected, got }) => {
+                Self::Shape { what, expected: format!("{expected:?}"), got }
+            }
             other => Self::method("SPD matrices", other),
         }
     }

@@ -48,7 +48,8 @@
 //! | functions of matrices | [`logm`], [`expm`], [`sqrtm`], [`invsqrtm`], [`powm`] |
 //!
 //! # How it runs
-//! `manifold/` holds the geometry, `batch/` the arithmetic on eight matrices at once, `transport/` the plans between two sets.
+//! `manifold/` holds the geometry, `batch/` the arithmetic on eight matrices at once, `transport/` the plans between two sets,
+//! `transfer/` what moves a classifier from one session to another; `estimators` offers MDM behind the crate `estimator`.
 //! Batches are (k, n, n). Eight matrices run interleaved through one vectorised reduction, groups of eight go to the threads of
 //! rayon in fixed blocks, and every sum has a fixed order: results have the same bits for any number of threads. Bad input is an
 //! [`Error`] that names the matrix. Feature kernels and masks over views are in the crate `multiview`.
@@ -60,15 +61,17 @@ mod check;
 mod error;
 pub mod estimators;
 mod manifold;
+mod scores;
 mod transfer;
 mod transport;
 
-pub use error::{Error, Result};
+pub use error::{Error, InputError, Result};
 pub use manifold::{
     CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Plane, Reduction, Selection, covariance,
     covariances, distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means,
     pairwise_distances, powm, self_distances, sqrtm, tangent_space,
 };
+pub use scores::{Scores, paired_permutation_test, scores};
 pub use transfer::*;
 pub use transport::{
     CheckedSinkhornParams, DensityWeights, Emd, GroupLasso, SinkhornParams, TransportPlan, barycentric_map,

@@ -8,12 +8,14 @@
 //! | `store/` | `path`, `get`, `log`, `gc`, `verify` |
 //! | `own/` | the method on the user's own arrays: `fit`, `predict`, `complete`, `adapt` and more |
 //! | `machine/` | `doctor`, `bench`, `completions` |
+//! | `document/` | the program about itself: `kinds`, `schema`, `man`, `cite` |
 //! | `console`, `options`, `project`, `remembered`, `signals`, `text` | what several commands share |
 //!
 //! Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 a unit failed or a check found
 //! something, 2 usage or configuration, 3 the disk, a stream, the store or the cluster, 130 interrupted.
 
 mod console;
+mod document;
 mod machine;
 mod options;
 mod own;
@@ -31,6 +33,7 @@ use console::{json, message, output};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use {
+    document::{cite, kinds, man, schema},
     machine::{bench, completions, doctor},
     results::{compare, figures, report},
     run::cluster,
@@ -92,6 +95,10 @@ enum Command {
     Doctor(doctor::Args),
     Bench(bench::Args),
     Completions(completions::Args),
+    Kinds(kinds::Args),
+    Schema(schema::Args),
+    Man(man::Args),
+    Cite(cite::Args),
     Fit(own::fit::Args),
     Predict(own::predict::Args),
     Inspect(own::inspect::Args),
@@ -142,6 +149,10 @@ pub fn main() -> ExitCode {
         Command::Doctor(a) => doctor::run(a, dir),
         Command::Bench(a) => bench::run(a),
         Command::Completions(a) => completions::run(a),
+        Command::Kinds(a) => kinds::run(a),
+        Command::Schema(a) => schema::run(a),
+        Command::Man(a) => man::run(a),
+        Command::Cite(a) => cite::run(a),
         Command::Fit(a) => own::enter(dir).and_then(|()| own::fit::run(a)),
         Command::Predict(a) => own::enter(dir).and_then(|()| own::predict::run(a)),
         Command::Inspect(a) => own::enter(dir).and_then(|()| own::inspect::run(a)),

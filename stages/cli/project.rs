@@ -47,15 +47,7 @@ impl Project {
     /// Find the project, read its pipeline.yaml, check it and what it is to run on.
     pub fn open(start: Option<&Path>, view: &View) -> anyhow::Result<Project> {
         let folder = find(start)?;
-        // The journal is read while pipeline.yaml is checked: on a large project each takes as long as the other.
-        let (plan, store) = std::thread::scope(|scope| {
-            let read = || Store::open(folder.join(STORE));
-            let reader = std::thread::Builder::new().name("store".to_string()).spawn_scoped(scope, read);
-            let plan = plan(&folder, &view.choose);
-            // Where the system gives no thread, this one reads.
-            let store = reader.ok().and_then(|reader| reader.join().ok()).unwrap_or_else(read);
-            (plan, store)
-        });
+        let (plan, store) = Store::open_beside(folder.join(STORE), || plan(&folder, &view.choose));
         let plan = plan?;
         view.surroundings.check()?;
         Ok(Project { plan, env: view.surroundings.environment(), flags: view.flags(), store: store? })

@@ -4,6 +4,7 @@
 //! `#[serde(default = "ratio::<1, 1000>")]` is 0.001. A default that is a list is a function of its kind's file.
 
 use pipeline::ParamError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A default count.
@@ -32,7 +33,7 @@ pub fn sizes(text: &str) -> Option<(usize, usize)> {
 }
 
 /// The parameter `solver`: how a model is trained.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SolverChoice {
     /// Adam on minibatches: the paper's protocol.

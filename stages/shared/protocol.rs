@@ -58,7 +58,7 @@ pub struct Protocol {
 macro_rules! completion_params {
     ($(#[$attribute:meta])* pub struct Params { $($own:tt)* }) => {
         $(#[$attribute])*
-        #[derive(Serialize, Deserialize)]
+        #[derive(Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct Params {
             $($own)*

@@ -7,6 +7,7 @@ use crate::shared::files::write_json;
 use anyhow::Result;
 use pipeline::{Context, Stage, StageResult};
 use report::{Card, Figure, Table};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -26,7 +27,7 @@ pub trait Drawings: Serialize + DeserializeOwned + Copy + Send + Sync + 'static 
 pub struct Drawn<W>(pub PhantomData<W>);
 
 /// The parameters of [`Drawn`].
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params<W> {
     /// What to draw.

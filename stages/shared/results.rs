@@ -12,10 +12,11 @@ use report::Source;
 use report::claims::{Metric, Metrics};
 use report::frames::{Summary, from_parquet, from_rows, to_csv, to_parquet};
 use report::polars::prelude::DataFrame;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of a kind that needs none.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParams {}
 

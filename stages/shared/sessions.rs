@@ -3,6 +3,7 @@
 use crate::shared::files::{inputs_with, read_json, read_npy};
 use crate::shared::source::SOURCE;
 use anyhow::{Result, anyhow};
+use datasets::bci::Session;
 use datasets::fetch::Provenance;
 use ndarray::{Array1, Array3};
 use pipeline::Context;
@@ -17,10 +18,15 @@ pub struct Trials {
     pub provenance: Provenance,
 }
 
-/// Sessions `T` and `E` of one subject.
+/// The default of a parameter that names the source: the first day.
+pub fn first_day() -> Session {
+    Session::T
+}
+
+/// Source and target: session `source` of one subject and the other one.
 ///
 /// Both must be real or both simulated: transport between a real session and a simulated one means nothing.
-pub fn sessions(ctx: &Context) -> Result<(Trials, Trials)> {
+pub fn sessions(ctx: &Context, source: Session) -> Result<(Trials, Trials)> {
     let (first, second) = (session(ctx, "T")?, session(ctx, "E")?);
     if first.provenance.kind != second.provenance.kind {
         let (a, b) = (first.provenance.caption(), second.provenance.caption());
@@ -30,7 +36,10 @@ pub fn sessions(ctx: &Context) -> Result<(Trials, Trials)> {
     if a != b {
         return Err(anyhow!("session T has {a} channels and session E {b}; take both from one source"));
     }
-    Ok((first, second))
+    Ok(match source {
+        Session::T => (first, second),
+        Session::E => (second, first),
+    })
 }
 
 /// Session `T` or `E` among the inputs.

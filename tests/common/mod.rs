@@ -4,6 +4,8 @@
 //! store each time they run: the only witness that a cache cannot fool.
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod folder;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

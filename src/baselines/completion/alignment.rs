@@ -50,20 +50,12 @@ pub(crate) struct Alignment {
     target_norm: f64,
 }
 
-/// The inner product, in eight partial sums that the processor computes at once; the order of the sums is fixed.
+/// The inner product of two matrices of one layout.
 fn dot(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
-    let (Some(a), Some(b)) = (a.as_slice(), b.as_slice()) else {
-        return a.iter().zip(b).map(|(x, y)| x * y).sum();
-    };
-    let (x, y) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 = x.remainder().iter().zip(y.remainder()).map(|(x, y)| x * y).sum();
-    let mut sums = [0.0; 8];
-    for (x, y) in x.zip(y) {
-        for k in 0..8 {
-            sums[k] += x[k] * y[k];
-        }
+    match (a.as_slice(), b.as_slice()) {
+        (Some(a), Some(b)) => linalg::dot(a, b),
+        _ => a.iter().zip(b).map(|(x, y)| x * y).sum(),
     }
-    sums.iter().sum::<f64>() + rest
 }
 
 fn norm(a: &Array2<f64>) -> f64 {

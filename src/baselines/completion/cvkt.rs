@@ -109,7 +109,8 @@ impl Cvkt {
         let others = (0..kernels.len()).filter(|&w| w != view);
         let parts = others.map(|w| nystrom(kernels[w], &observed[w], level, &mut rng)).collect::<Result<Vec<_>>>()?;
         let views: Vec<_> = parts.iter().map(Array2::view).collect();
-        let all = concatenate(Axis(1), &views).map_err(|_| Error::Empty { what: "the set of other views" })?;
+        let all = concatenate(Axis(1), &views)
+            .map_err(|_| Error::Input(estimator::Error::Empty { what: "the set of other views" }))?;
         let columns = all.ncols();
         let d = svd(all.view())?;
         let kept = d.s.iter().filter(|&&s| s > 1e-10 * d.s[0]).count().max(1);
@@ -196,7 +197,7 @@ impl Cvkt {
         }
         if let Some(mask) = observed.iter().find(|mask| mask.len() != observed[view].len()) {
             let expected = format!("{} samples as in view {view}", observed[view].len());
-            return Err(Error::Shape { what: "observed", expected, got: vec![mask.len()] });
+            return Err(Error::Input(estimator::Error::Shape { what: "observed", expected, got: vec![mask.len()] }));
         }
         let seen = check(kernels[view], &observed[view])?;
         let (nystrom, rank) = self.choose(kernels, observed, view, &seen)?;

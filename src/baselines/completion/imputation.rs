@@ -11,14 +11,16 @@ pub(crate) fn check(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Ve
     let n = observed.len();
     if kernel.dim() != (n, n) {
         let expected = format!("({n}, {n}) as the mask has {n} samples");
-        return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+        return Err(Error::Input(estimator::Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() }));
     }
     let seen: Vec<usize> = (0..n).filter(|&i| observed[i]).collect();
     if seen.is_empty() {
-        return Err(Error::Empty { what: "the observed part of the kernel" });
+        return Err(Error::Input(estimator::Error::Empty { what: "the observed part of the kernel" }));
     }
     match seen.iter().find(|&&i| seen.iter().any(|&j| !kernel[[i, j]].is_finite())) {
-        Some(&sample) => Err(Error::NotFinite { what: "the observed part of the kernel", sample }),
+        Some(&sample) => {
+            Err(Error::Input(estimator::Error::NotFinite { what: "the observed part of the kernel", sample }))
+        }
         None => Ok(seen),
     }
 }

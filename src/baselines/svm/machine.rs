@@ -1,19 +1,19 @@
 //! One machine per class against the rest, on a precomputed kernel.
 
-use super::psd_kernel::pivoted_cholesky;
 use super::smo::{Dual, Solution};
 use crate::{Error, Result};
-use linalg::matmul;
+use estimator::Convergence;
+use linalg::{matmul, pivoted_cholesky};
 use linfa::DatasetBase;
 use linfa::traits::Fit;
-use linfa_svm::Svm;
+use linfa_svm::{Svm, SvmError};
 use ndarray::{Array1, Array2, ArrayView2};
 
 fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -> Result<()> {
     let n = labels.len();
     if n == 0 || kernel.dim() != (n, n) {
         let expected = format!("({n}, {n}), n >= 1, as there are {n} labels");
-        return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+        return Err(Error::Input(estimator::Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() }));
     }
     if let Some((sample, label)) = labels.iter().enumerate().find(|(_, label)| **label >= classes) {
         let why = format!("sample {sample} has class {label}, but classes count from 0 to {} here", classes.max(1) - 1);
@@ -27,7 +27,8 @@ fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -
 pub struct OneVsRest {
     alpha: Array2<f64>,
     rho: Array1<f64>,
-    unconverged: usize,
+    /// How the solver of each class ended; empty for linfa-svm, which does not tell.
+    ended: Vec<Convergence>,
 }
 
 impl OneVsRest {
@@ -51,7 +52,7 @@ impl OneVsRest {
         tolerance: f64,
     ) -> Result<Self> {
         check_kernel(kernel, labels, classes)?;
-        Self::fit_factor(pivoted_cholesky(kernel).view(), labels, classes, c, tolerance)
+        Self::fit_factor(pivoted_cholesky(kernel)?.view(), labels, classes, c, tolerance)
     }
 
     /// As [`OneVsRest::fit_linfa`], on the factor (n, rank) of a kernel, which all machines of a split share.
@@ -63,16 +64,17 @@ impl OneVsRest {
         tolerance: f64,
     ) -> Result<Self> {
         let mut machine = OneVsRest::constant(labels.len(), classes);
-        for class in 0..classes {
-            let targets: Array1<bool> = labels.iter().map(|&label| label == class).collect();
-            // A class with no sample here, or no other, has nothing to separate: its decision is constant.
-            let members = targets.iter().filter(|&&t| t).count();
-            if members == 0 || members == labels.len() {
-                machine.rho[class] = if members == 0 { 1.0 } else { -1.0 };
-                continue;
-            }
+        let samples = DatasetBase::new(l, Array1::from_vec(labels.to_vec()));
+        let parts = samples.one_vs_all().map_err(SvmError::from)?;
+        if let [(only, _)] = parts.as_slice() {
+            // A class without any other has nothing to separate.
+            machine.rho[*only] = -1.0;
+            return Ok(machine);
+        }
+        // linfa lists the classes in any order; each fills its own column.
+        for (class, against_rest) in parts {
             let params = Svm::<f64, bool>::params().linear_kernel().pos_neg_weights(c, c).eps(tolerance);
-            let fitted = params.fit(&DatasetBase::new(l, targets.view()))?;
+            let fitted = params.fit(&against_rest)?;
             machine.alpha.column_mut(class).assign(&Array1::from_vec(fitted.alpha));
             machine.rho[class] = fitted.rho;
         }
@@ -96,12 +98,14 @@ impl OneVsRest {
             for (machine, &c) in machines.iter_mut().zip(c) {
                 let solved = match targets.iter().filter(|&&t| t).count() {
                     0 => continue,
-                    all if all == labels.len() => Solution { signed: Array1::zeros(all), rho: -1.0, converged: true },
+                    all if all == labels.len() => {
+                        Solution { signed: Array1::zeros(all), rho: -1.0, violation: 0.0, steps: 0 }
+                    }
                     _ => dual.solve(c, tolerance),
                 };
                 machine.alpha.column_mut(class).assign(&solved.signed);
                 machine.rho[class] = solved.rho;
-                machine.unconverged += usize::from(!solved.converged);
+                machine.ended.push(Convergence::judge("KKT violation", solved.violation, tolerance, solved.steps));
             }
         }
         machines
@@ -109,20 +113,29 @@ impl OneVsRest {
 
     /// A machine that decides against every class.
     fn constant(samples: usize, classes: usize) -> Self {
-        OneVsRest { alpha: Array2::zeros((samples, classes)), rho: Array1::ones(classes), unconverged: 0 }
+        OneVsRest { alpha: Array2::zeros((samples, classes)), rho: Array1::ones(classes), ended: Vec::new() }
     }
 
     /// Number of classes whose solver used up its steps before it met the tolerance. linfa-svm does not tell: zero for
     /// [`OneVsRest::fit_linfa`].
     pub fn unconverged(&self) -> usize {
-        self.unconverged
+        self.ended.iter().filter(|ended| !ended.converged()).count()
+    }
+
+    /// How the solvers of the classes ended, the worst of them; none for [`OneVsRest::fit_linfa`].
+    pub fn convergence(&self) -> Option<Convergence> {
+        Convergence::worst(self.ended.iter().copied())
     }
 
     /// Decision values (tests, classes) from the kernel between test and training samples (tests, n).
     pub fn decide(&self, cross: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         if cross.ncols() != self.alpha.nrows() {
             let expected = format!("(tests, {})", self.alpha.nrows());
-            return Err(Error::Shape { what: "cross kernel", expected, got: cross.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "cross kernel",
+                expected,
+                got: cross.shape().to_vec(),
+            }));
         }
         Ok(matmul(cross, self.alpha.view()) - &self.rho)
     }

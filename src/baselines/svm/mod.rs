@@ -12,25 +12,29 @@
 //!   C by it: a dozen machines per class and split, for which linfa-svm would multiply L L^T out each time, at ten times the cost of
 //!   the optimisation. Tests hold the two together to 1e-6 in every decision value, and both to scikit-learn's.
 //!
-//! linfa's `ConfusionMatrix` counts in f32, so the accuracies here, shares of whole numbers in f64, are counted by hand.
+//! Classes are set against the rest and hits are counted by linfa (`one_vs_all`, `ConfusionMatrix`). The splits are ours: linfa's keep
+//! neither the shares of the classes nor both axes of a kernel.
 //!
 //! A completed kernel can be indefinite; it is projected on the PSD cone first and the report counts what was cut.
 //! Splits run in parallel.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `psd_kernel` | the projection of a kernel on the PSD cone, and its pivoted Cholesky factor |
+//! | `psd_kernel` | the projection of a kernel on the PSD cone |
 //! | `machine` | [`OneVsRest`]: the two fits, decisions |
 //! | `smo` | the solver of one dual problem along a path of C |
 //! | `protocol` | [`Protocol`]: repeated splits with C chosen inside each |
 //! | `stratified` | the splits |
+//! | `classifier` | [`SvmClassifier`]: the machine behind the traits that all estimators share, and linfa's |
 
+mod classifier;
 mod machine;
 mod protocol;
 mod psd_kernel;
 mod smo;
 mod stratified;
 
+pub use classifier::{SvmClassifier, SvmClassifierParams, SvmKernel, SvmModel};
 pub use machine::OneVsRest;
 pub use protocol::{Protocol, Reported, SvmReport};
 pub use psd_kernel::PsdKernel;

@@ -1,10 +1,14 @@
 //! The paper's protocol: repeated stratified splits, C chosen by cross-validation inside each.
 
 use super::machine::OneVsRest;
-use super::psd_kernel::{PsdKernel, pivoted_cholesky};
+use super::psd_kernel::PsdKernel;
 use super::stratified::{folds, halves};
 use crate::{Error, Result};
-use ndarray::{Array2, ArrayView2, Axis};
+use estimator::Labels;
+use linalg::pivoted_cholesky;
+use linfa::metrics::ToConfusionMatrix;
+use linfa_svm::SvmError;
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
 /// Who trains the machine whose accuracy is reported.
@@ -82,10 +86,13 @@ fn block(k: &Array2<f64>, rows: &[usize], cols: &[usize]) -> Array2<f64> {
     k.select(Axis(0), rows).select(Axis(1), cols)
 }
 
-fn accuracy(machine: &OneVsRest, k: &Array2<f64>, labels: &[usize], test: &[usize], train: &[usize]) -> Result<f64> {
-    let predicted = machine.predict(block(k, test, train).view())?;
-    let right = predicted.iter().zip(test).filter(|&(&p, &i)| p == labels[i]).count();
-    Ok(right as f64 / test.len() as f64)
+/// Test samples that the machine puts into their class, by linfa's confusion matrix. linfa counts in f32 and tells the share only;
+/// times the number of samples it lies next to the whole number that it came from, as long as they are fewer than 2^23.
+fn hits(machine: &OneVsRest, k: &Array2<f64>, labels: &[usize], test: &[usize], train: &[usize]) -> Result<usize> {
+    let predicted = Array1::from_vec(machine.predict(block(k, test, train).view())?);
+    let truth: Array1<usize> = test.iter().map(|&i| labels[i]).collect();
+    let share = predicted.confusion_matrix(&truth).map_err(SvmError::from)?.accuracy();
+    Ok((f64::from(share) * test.len() as f64).round() as usize)
 }
 
 /// What one split gives.
@@ -116,14 +123,14 @@ impl Protocol {
     fn one(&self, k: &Array2<f64>, labels: &[usize], classes: usize, split: u64) -> Result<Split> {
         let (train, test) = halves(labels, self.train, self.seed, split)?;
         let of = |samples: &[usize]| samples.iter().map(|&i| labels[i]).collect::<Vec<_>>();
-        let mut best = (f64::NEG_INFINITY, self.c[0]);
+        let mut best = (0, self.c[0]);
         if self.c.len() > 1 {
-            let mut scores = vec![0.0; self.c.len()];
+            let mut scores = vec![0; self.c.len()];
             for (inner, held) in folds(labels, &train, self.folds, self.seed, split) {
                 let among = block(k, &inner, &inner);
                 let machines = OneVsRest::path(among.view(), &of(&inner), classes, &self.c, self.tolerance);
                 for (score, machine) in scores.iter_mut().zip(machines) {
-                    *score += accuracy(&machine, k, labels, &held, &inner)? * held.len() as f64;
+                    *score += hits(&machine, k, labels, &held, &inner)?;
                 }
             }
             for (score, &c) in scores.iter().zip(&self.c) {
@@ -134,13 +141,15 @@ impl Protocol {
         }
         let (among, own) = (block(k, &train, &train), of(&train));
         // Factored once, for the machines of all classes and of both values of C.
-        let factor = (self.reported == Reported::Linfa).then(|| pivoted_cholesky(among.view()));
+        let factor = (self.reported == Reported::Linfa).then(|| pivoted_cholesky(among.view())).transpose()?;
         let fit = |c: f64| match &factor {
             Some(l) => OneVsRest::fit_factor(l.view(), &own, classes, c, self.reported_tolerance),
             None => OneVsRest::fit(among.view(), &own, classes, c, self.reported_tolerance),
         };
         let machine = fit(best.1)?;
-        let accuracy_of = |machine: &OneVsRest| accuracy(machine, k, labels, &test, &train);
+        let accuracy_of = |machine: &OneVsRest| -> Result<f64> {
+            Ok(hits(machine, k, labels, &test, &train)? as f64 / test.len() as f64)
+        };
         let found = accuracy_of(&machine)?;
         let fixed = match self.fixed_c {
             Some(c) if c == best.1 => Some(found),
@@ -151,21 +160,21 @@ impl Protocol {
     }
 
     /// Runs the protocol on a kernel (n, n) and n labels.
-    pub fn evaluate(&self, kernel: ArrayView2<'_, f64>, labels: &[usize]) -> Result<SvmReport> {
+    pub fn evaluate(&self, kernel: ArrayView2<'_, f64>, labels: &Labels) -> Result<SvmReport> {
         self.check()?;
         if kernel.nrows() != labels.len() {
             let expected = format!("({0}, {0}) as there are {0} labels", labels.len());
-            return Err(Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "kernel",
+                expected,
+                got: kernel.shape().to_vec(),
+            }));
         }
         let psd = PsdKernel::project(kernel)?;
-        // Labels may be any numbers; machines count from 0.
-        let mut names = labels.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        let dense: Vec<usize> = labels.iter().map(|l| names.partition_point(|n| n < l)).collect();
+        let (indices, classes) = (labels.indices(), labels.classes().len());
         let runs = (0..self.splits as u64)
             .into_par_iter()
-            .map(|split| self.one(&psd.kernel, &dense, names.len(), split))
+            .map(|split| self.one(&psd.kernel, indices, classes, split))
             .collect::<Result<Vec<Split>>>()?;
         let unconverged = runs.iter().map(|run| run.unconverged).sum();
         let accuracies: Vec<f64> = runs.iter().map(|run| run.accuracy).collect();

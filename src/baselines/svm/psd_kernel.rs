@@ -1,4 +1,4 @@
-//! A kernel made positive semidefinite, and its factor K = L L^T.
+//! A kernel made positive semidefinite.
 
 use crate::{Error, Result};
 use linalg::{eigh, matmul, symmetrise};
@@ -27,13 +27,17 @@ impl PsdKernel {
     pub fn project(kernel: ArrayView2<'_, f64>) -> Result<Self> {
         let (n, cols) = kernel.dim();
         if n == 0 {
-            return Err(Error::Empty { what: "kernel" });
+            return Err(Error::Input(estimator::Error::Empty { what: "kernel" }));
         }
         if n != cols {
-            return Err(Error::Shape { what: "kernel", expected: format!("({n}, {n})"), got: kernel.shape().to_vec() });
+            return Err(Error::Input(estimator::Error::Shape {
+                what: "kernel",
+                expected: format!("({n}, {n})"),
+                got: kernel.shape().to_vec(),
+            }));
         }
         if let Some(sample) = kernel.rows().into_iter().position(|row| row.iter().any(|v| !v.is_finite())) {
-            return Err(Error::NotFinite { what: "kernel", sample });
+            return Err(Error::Input(estimator::Error::NotFinite { what: "kernel", sample }));
         }
         let sym = symmetrise(kernel);
         let e = eigh(sym.view())?;
@@ -46,30 +50,4 @@ impl PsdKernel {
         let kernel = symmetrise(matmul(scaled.view(), e.vectors.t()).view());
         Ok(PsdKernel { kernel, negative: cut.len(), negative_mass: -cut.iter().sum::<f64>() / total })
     }
-}
-
-/// L (n, rank) with K = L L^T for a PSD matrix, by Cholesky with diagonal pivoting; stops where rounding begins.
-pub(crate) fn pivoted_cholesky(k: ArrayView2<'_, f64>) -> Array2<f64> {
-    let n = k.nrows();
-    let mut rest = k.diag().to_owned();
-    let stop = 1e-13 * rest.iter().fold(0.0f64, |m, &v| m.max(v));
-    let mut l = Array2::<f64>::zeros((n, n));
-    let mut rank = 0;
-    while rank < n {
-        let pivot = (0..n).fold(0, |best, i| if rest[i] > rest[best] { i } else { best });
-        if rest[pivot] <= stop {
-            break;
-        }
-        let root = rest[pivot].sqrt();
-        let lead = l.row(pivot).to_owned();
-        for i in 0..n {
-            let known: f64 = (0..rank).map(|c| l[[i, c]] * lead[c]).sum();
-            let value = (k[[i, pivot]] - known) / root;
-            l[[i, rank]] = value;
-            rest[i] -= value * value;
-        }
-        rest[pivot] = f64::NEG_INFINITY;
-        rank += 1;
-    }
-    l.slice(ndarray::s![.., ..rank.max(1)]).to_owned()
 }

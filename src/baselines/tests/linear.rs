@@ -99,13 +99,22 @@ fn ridge_solves_its_normal_equations_on_both_sides() {
 fn bad_input_is_refused() {
     let (x, y, ..) = released(5);
     let fit = |x: &Array3<f64>, y: &Array3<f64>| Multivariate::least_squares().fit(x.view(), y.view());
-    assert!(matches!(fit(&x, &y.slice(s![..4, .., ..]).to_owned()), Err(Error::Shape { what: "Y", .. })));
-    assert!(matches!(fit(&Array3::zeros((0, 2, 2)), &Array3::zeros((0, 1, 1))), Err(Error::Empty { what: "X" })));
+    assert!(matches!(
+        fit(&x, &y.slice(s![..4, .., ..]).to_owned()),
+        Err(Error::Input(estimator::Error::Shape { what: "Y", .. }))
+    ));
+    assert!(matches!(
+        fit(&Array3::zeros((0, 2, 2)), &Array3::zeros((0, 1, 1))),
+        Err(Error::Input(estimator::Error::Empty { what: "X" }))
+    ));
     let mut nan = y.clone();
     nan[[3, 0, 0]] = f64::NAN;
-    assert!(matches!(fit(&x, &nan), Err(Error::NotFinite { what: "Y", sample: 3 })));
+    assert!(matches!(fit(&x, &nan), Err(Error::Input(estimator::Error::NotFinite { what: "Y", sample: 3 }))));
     let fitted = fit(&x, &y).unwrap();
-    assert!(matches!(fitted.predict(Array3::zeros((1, 3, 3)).view()), Err(Error::Shape { what: "X", .. })));
+    assert!(matches!(
+        fitted.predict(Array3::zeros((1, 3, 3)).view()),
+        Err(Error::Input(estimator::Error::Shape { what: "X", .. }))
+    ));
     assert!(matches!(Multivariate::ridge(-1.0).fit(x.view(), y.view()), Err(Error::Parameter { name: "lambda", .. })));
     assert!(matches!(ReducedRank { rank: 0 }.fit(x.view(), y.view()), Err(Error::Parameter { name: "rank", .. })));
 }

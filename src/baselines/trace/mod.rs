@@ -150,7 +150,7 @@ impl Regressor for TraceRegression {
         if self.penalty == Penalty::Psd {
             if input.rows != input.cols {
                 let expected = "square matrices, since B is positive semidefinite".to_owned();
-                return Err(Error::Shape { what: "X", expected, got: x.shape().to_vec() });
+                return Err(Error::Input(estimator::Error::Shape { what: "X", expected, got: x.shape().to_vec() }));
             }
             input.half = true;
         }

@@ -8,12 +8,12 @@ use super::{Limits, check_name};
 use crate::{Error, Result};
 
 /// What a zip can be read from.
-pub(super) trait Source: Read + Seek + Send {}
-impl<T: Read + Seek + Send> Source for T {}
+pub(super) trait ReadSeek: Read + Seek + Send {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
 
 pub(super) struct Zip {
     name: String,
-    archive: ZipArchive<Box<dyn Source>>,
+    archive: ZipArchive<Box<dyn ReadSeek>>,
     members: Vec<(usize, String)>,
     limits: Limits,
 }
@@ -23,7 +23,7 @@ const ALWAYS_ALLOWED: u64 = 64 << 10;
 
 impl Zip {
     /// Opens the archive and checks every name and stated size.
-    pub fn open(name: &str, source: Box<dyn Source>, limits: Limits) -> Result<Self> {
+    pub fn open(name: &str, source: Box<dyn ReadSeek>, limits: Limits) -> Result<Self> {
         let refuse = |what: String| Error::Archive { file: name.to_string(), what };
         let mut archive = ZipArchive::new(source).map_err(|e| refuse(format!("it is not a readable zip ({e})")))?;
         if archive.len() > limits.members {

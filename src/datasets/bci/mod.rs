@@ -23,6 +23,7 @@ pub use load::{content, download, find, load, open, simulated};
 use std::fmt;
 
 use ndarray::{Array2, Array3};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
@@ -31,7 +32,7 @@ use crate::{Error, Result};
 pub const EEG_CHANNELS: usize = 22;
 
 /// The two days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Session {
     /// Day one, "training".
     T,

@@ -72,14 +72,15 @@ pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Resul
         }
     }
     let part = dir.join(format!("{}.part", remote.file));
+    let arrival = Arrival { options, remote, dir, part, validate };
     let mut failed = Vec::new();
     for address in &remote.addresses {
-        match from_address(options, remote, address, dir, &part, validate) {
+        match arrival.from_address(address) {
             Ok(fetched) => return Ok(fetched),
             Err(e) => failed.push(e),
         }
     }
-    // One address speaks for itself; of several, each is named.
+    // A single error names its address itself; of several, each is listed with its address.
     if failed.len() > 1 {
         let all: Vec<String> = failed.iter().map(|e| e.reason_for(remote.address())).collect();
         return Err(fail(all.join("; ")));
@@ -87,50 +88,49 @@ pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Resul
     Err(failed.pop().unwrap_or_else(|| fail("no address is listed".into())))
 }
 
-fn from_address(
-    options: &Options,
-    remote: &Remote,
-    address: &str,
-    dir: &Path,
-    part: &Path,
-    validate: &dyn Fn(&Path) -> Result<()>,
-) -> Result<Fetched> {
-    download::download(options, remote, address, part)?;
-    let result = accept(options, remote, address, dir, part, validate);
-    if result.is_err() {
-        // What was refused must not be resumed from.
-        download::forget(part);
-    }
-    result
+/// A download on its way into the cache.
+struct Arrival<'a> {
+    options: &'a Options,
+    remote: &'a Remote,
+    dir: &'a Path,
+    /// Where the download grows; an interrupted one is resumed from there.
+    part: PathBuf,
+    validate: &'a dyn Fn(&Path) -> Result<()>,
 }
 
-/// Checks a complete download and moves it to its place in one step.
-fn accept(
-    options: &Options,
-    remote: &Remote,
-    address: &str,
-    dir: &Path,
-    part: &Path,
-    validate: &dyn Fn(&Path) -> Result<()>,
-) -> Result<Fetched> {
-    let path = dir.join(&remote.file);
-    let found = sums(part)?;
-    let expected = match &remote.sha256 {
-        Some(listed) => Some((listed.clone(), &found.sha256)),
-        None => recorded(&path).map(|record| (record, &found.blake3)),
-    };
-    let same = expected.as_ref().is_some_and(|(expected, found)| expected == *found);
-    if let Some((expected, found)) = expected.filter(|_| !same && !options.accept_changed) {
-        return Err(Error::Checksum { file: address.to_string(), expected, found: found.clone() });
+impl Arrival<'_> {
+    fn from_address(&self, address: &str) -> Result<Fetched> {
+        download::download(self.options, self.remote, address, &self.part)?;
+        let result = self.accept(address);
+        if result.is_err() {
+            // What was refused must not be resumed from.
+            download::forget(&self.part);
+        }
+        result
     }
-    validate(part)?;
-    File::open(part).and_then(|f| f.sync_all()).map_err(|e| Error::io(part, e))?;
-    // The record first: a crash between the two leaves an old file that no longer fits and is fetched again.
-    write_record(dir, &path, &found.blake3)?;
-    std::fs::rename(part, &path).map_err(|e| Error::io(&path, e))?;
-    download::forget(part);
-    let listed = remote.sha256.as_ref() == Some(&found.sha256);
-    Ok(Fetched { path, trust: trust(remote, &found, same), listed, checksum: found.blake3 })
+
+    /// Checks a complete download and moves it to its place in one step.
+    fn accept(&self, address: &str) -> Result<Fetched> {
+        let Arrival { options, remote, dir, part, validate } = self;
+        let path = dir.join(&remote.file);
+        let found = sums(part)?;
+        let expected = match &remote.sha256 {
+            Some(listed) => Some((listed.clone(), &found.sha256)),
+            None => recorded(&path).map(|record| (record, &found.blake3)),
+        };
+        let same = expected.as_ref().is_some_and(|(expected, found)| expected == *found);
+        if let Some((expected, found)) = expected.filter(|_| !same && !options.accept_changed) {
+            return Err(Error::Checksum { file: address.to_string(), expected, found: found.clone() });
+        }
+        validate(part)?;
+        File::open(part).and_then(|f| f.sync_all()).map_err(|e| Error::io(part, e))?;
+        // The record first: a crash between the two leaves an old file that no longer fits and is fetched again.
+        write_record(dir, &path, &found.blake3)?;
+        std::fs::rename(part, &path).map_err(|e| Error::io(&path, e))?;
+        download::forget(part);
+        let listed = remote.sha256.as_ref() == Some(&found.sha256);
+        Ok(Fetched { path, trust: trust(remote, &found, same), listed, checksum: found.blake3 })
+    }
 }
 
 fn write_record(dir: &Path, path: &Path, checksum: &str) -> Result<()> {

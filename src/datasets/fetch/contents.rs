@@ -16,9 +16,9 @@ use crate::{Error, Result};
 
 /// As deep as [`crate::archive::Files`] looks for data.
 const DEEPEST: usize = 4;
-/// Younger files are read every time.
+/// Files that changed within this time are read at every run.
 const SETTLED: Duration = Duration::from_secs(2);
-/// More is not kept: the list starts anew.
+/// Most lines of the list of remembered contents; a longer list is started anew.
 const MOST: usize = 4096;
 
 /// What the program has read before, by the folder in which the list is kept.
@@ -73,7 +73,8 @@ impl Listing {
         Ok(())
     }
 
-    /// The content that `read` finds there, asked only when these files were not read before. `what` tells apart what is asked of them.
+    /// The content that `read` finds there, asked only when these files were not read before. `what` names the question, so that two
+    /// questions about the same files have an answer each.
     pub fn content(
         mut self,
         options: &Options,

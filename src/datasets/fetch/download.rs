@@ -37,9 +37,9 @@ impl Default for HttpParams {
 enum Failure {
     /// No way to the host: no retry, and not asked again.
     Unreachable(String),
-    /// Worth another attempt.
+    /// The failure may pass: another attempt is made.
     Passing(String),
-    /// The answer is clear.
+    /// A clear refusal: another attempt would get the same answer.
     Final(String),
 }
 

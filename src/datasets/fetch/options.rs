@@ -13,7 +13,7 @@ use crate::{Error, Result};
 pub struct Progress<'a> {
     /// The file in the cache.
     pub file: &'a str,
-    /// Bytes so far.
+    /// Bytes received.
     pub done: u64,
     /// Bytes in all, when the server says.
     pub total: Option<u64>,

@@ -1,6 +1,7 @@
 //! `data/sources.yaml`: addresses, checksum, size limit, licence and attribution of every remote file.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -56,10 +57,13 @@ struct Entry {
 }
 
 impl Sources {
-    /// The list that comes with the program.
+    /// The list that comes with the program. It is read once: every unit that fetches asks for it.
     pub fn embedded() -> Self {
-        // The test below reads this file, so it cannot fail in a program that was tested.
-        Self::parse(include_str!("../../../data/sources.yaml")).expect("data/sources.yaml is checked by a test")
+        static LIST: LazyLock<Sources> = LazyLock::new(|| {
+            // The test below reads this file, so it cannot fail in a program that was tested.
+            Sources::parse(include_str!("../../../data/sources.yaml")).expect("data/sources.yaml is checked by a test")
+        });
+        LIST.clone()
     }
 
     /// Reads a list in the format of `data/sources.yaml`.

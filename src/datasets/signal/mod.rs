@@ -14,12 +14,13 @@ pub use fir::bandpass_taps;
 
 use ndarray::{Array2, Array3, ArrayView2};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// The signal path as written in a configuration; [`SignalParams::check`] makes it usable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SignalParams {
     /// Order of the filter: taps minus one, even.

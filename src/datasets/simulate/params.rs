@@ -1,11 +1,12 @@
 //! The knobs of the simulation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// Parameters as written; [`SimParams::check`] makes them usable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SimParams {
     /// Trials of each of the four classes in a session (72 in the real recordings).
@@ -41,8 +42,8 @@ impl Default for SimParams {
             trial_seconds: 7.0,
             rate: 250,
             separation: 0.33,
-            shift: 0.4,
-            drift: 0.1,
+            shift: 0.12,
+            drift: 0.04,
             rejected: 0.05,
             blinks: 12.0,
             background: 5.0,

@@ -150,6 +150,37 @@ fn versions_types_rates_and_mode_one() {
     }
 }
 
+/// Tables of other programs: none at all, none but a head, events out of order and past the end, time stamps behind them.
+#[test]
+fn odd_event_tables() {
+    let good = two_rates("GDF 2.11");
+    let table = 768 + 2 * (3 + 8);
+    let events = |bytes: Vec<u8>| GdfReader::open("odd", Cursor::new(bytes)).map(|g| g.events().to_vec());
+    assert!(events(good[..table].to_vec()).unwrap().is_empty());
+    let with = |mode: u8, positions: &[u32], more: &[u8]| {
+        let mut f = good[..table].to_vec();
+        f.extend([mode, positions.len() as u8, 0, 0]);
+        f.extend(6f32.to_le_bytes());
+        positions.iter().for_each(|p| f.extend(p.to_le_bytes()));
+        positions.iter().for_each(|_| f.extend(769u16.to_le_bytes()));
+        f.extend(more);
+        f
+    };
+    assert!(events(with(9, &[], &[])).unwrap().is_empty());
+    let found = events(with(1, &[5, 2, 900], &[])).unwrap();
+    assert_eq!(found.iter().map(|e| e.position).collect::<Vec<_>>(), [4, 1, 899]);
+    // Mode 5: mode 1 with a time stamp of eight bytes for each event, which is not read.
+    assert_eq!(events(with(5, &[3], &[0; 8])).unwrap()[0].position, 2);
+    let refused = |bytes: Vec<u8>, part: &str| {
+        let said = events(bytes).unwrap_err().to_string();
+        assert!(said.contains("odd") && said.contains(part), "{said}");
+    };
+    refused(with(2, &[3], &[]), "event table mode 2; 1 and 3 are known");
+    refused(with(1, &[0], &[]), "positions count from 1");
+    refused(with(3, &[3], &[]), "1 events need 12 bytes, the file has 6 left");
+    refused(good[..table + 5].to_vec(), "the event table is cut short");
+}
+
 #[test]
 fn one_channel_is_enough() {
     let signal = Array2::from_shape_fn((1, 30), |(_, t)| t as f64);

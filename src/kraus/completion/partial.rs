@@ -1,6 +1,6 @@
 //! A symmetric matrix of which only some entries are observed, and its view as a p x p grid of q x q blocks.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::tolerances;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
@@ -28,11 +28,11 @@ impl Partial {
     pub fn new(matrix: ArrayView2<'_, f64>, mask: ArrayView2<'_, f64>) -> Result<Self> {
         let n = matrix.nrows();
         if n == 0 {
-            return Err(Error::Empty { what: "matrix", shape: matrix.shape().to_vec() });
+            return Err(InputError::empty("matrix").into());
         }
         for (what, got) in [("matrix", matrix.shape()), ("mask", mask.shape())] {
             if got != [n, n] {
-                return Err(Error::Shape { what, expected: vec![n, n], got: got.to_vec() });
+                return Err(InputError::shape(what, [n, n], got).into());
             }
         }
         if let Some(((index, _), &value)) = mask.indexed_iter().find(|(_, m)| **m != 0.0 && **m != 1.0) {
@@ -43,10 +43,10 @@ impl Partial {
         for ((i, j), &m) in mask.indexed_iter().filter(|(_, m)| **m == 1.0) {
             let v = matrix[[i, j]];
             if !v.is_finite() {
-                return Err(Error::NotFinite { what: "matrix", index: i });
+                return Err(InputError::not_finite("matrix", i).into());
             }
             if mask[[j, i]] == 1.0 && (v - matrix[[j, i]]).abs() > tolerances::MIRROR_ENTRIES * scale {
-                return Err(Error::NotSymmetric { what: "matrix", index: i });
+                return Err(InputError::not_symmetric("matrix", i).into());
             }
             values[[i, j]] = v;
             both[[i, j]] = m;
@@ -56,7 +56,7 @@ impl Partial {
             }
         }
         if both.iter().all(|m| *m == 0.0) {
-            return Err(Error::Empty { what: "set of observed entries", shape: vec![n, n] });
+            return Err(InputError::empty("set of observed entries").into());
         }
         Ok(Self { values, mask: both })
     }
@@ -121,7 +121,7 @@ pub(crate) fn check_grid(n: usize, p: usize, q: usize) -> Result<()> {
     if p.checked_mul(q) == Some(n) && n > 0 {
         return Ok(());
     }
-    Err(Error::Shape { what: "grid: p blocks of q rows must make n", expected: vec![n], got: vec![p, q] })
+    Err(InputError::shape("grid: p blocks of q rows must make n", [n], [p, q]).into())
 }
 
 /// The blocks of an n x n matrix, n = p q, for a list of pairs (i, j): (pairs, q, q).

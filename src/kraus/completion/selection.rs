@@ -3,7 +3,7 @@
 
 use super::partial::Partial;
 use super::{Completion, CompletionParams};
-use crate::error::{Error, FitError, Result};
+use crate::error::{FitError, InputError, Result};
 use crate::map::Gamma;
 use ndarray::Array2;
 use rand::SeedableRng;
@@ -32,11 +32,7 @@ impl HoldOut {
     /// 1 at held-out observed entries, symmetric.
     pub fn draw(&self, partial: &Partial) -> Result<Array2<f64>> {
         if !(self.share > 0.0 && self.share < 1.0) {
-            return Err(Error::Parameter {
-                name: "share",
-                value: self.share,
-                expected: "between 0 and 1, both excluded",
-            });
+            return Err(InputError::parameter("share", self.share, "between 0 and 1, both excluded").into());
         }
         let (n, mask) = (partial.n(), partial.mask());
         let mut hidden = Array2::zeros((n, n));
@@ -99,7 +95,7 @@ pub fn choose(
     let scores: Vec<f64> = results.iter().map(|r| *r.as_ref().unwrap_or(&f64::INFINITY)).collect();
     let best = (0..scores.len()).reduce(|b, i| if scores[i] < scores[b] { i } else { b });
     match (best, results.into_iter().find_map(std::result::Result::err)) {
-        (None, _) => Err(Error::Empty { what: "list of candidates", shape: vec![0] }.into()),
+        (None, _) => Err(InputError::empty("list of candidates").into()),
         (Some(b), Some(failure)) if scores[b].is_infinite() => Err(failure),
         (Some(b), _) => {
             Ok(Selection { params: candidates[b].clone(), scores: candidates.iter().cloned().zip(scores).collect() })

@@ -3,7 +3,7 @@
 //! Inputs are matrices X_s (l, p, p) or matrix units E_ij, kept as pairs (i, j) and never materialised: with them the
 //! regression is the completion of a block matrix (theorem 5), block (i, j) being the target of E_ij.
 
-use crate::error::{Error, Result, check_finite};
+use crate::error::{Error, InputError, Result, check_finite};
 use crate::tolerances;
 use linalg::Real;
 use ndarray::{ArrayView2, ArrayView3, Axis};
@@ -102,10 +102,10 @@ impl<'a, T: Real> Problem<'a, T> {
     pub fn matrices(x: ArrayView3<'a, T>, y: ArrayView3<'a, T>) -> Result<Self> {
         let (l, p, _) = x.dim();
         if x.is_empty() {
-            return Err(Error::Empty { what: "inputs", shape: x.shape().to_vec() });
+            return Err(InputError::empty("inputs").into());
         }
         if x.dim() != (l, p, p) {
-            return Err(Error::Shape { what: "inputs", expected: vec![l, p, p], got: x.shape().to_vec() });
+            return Err(InputError::shape("inputs", [l, p, p], x.shape()).into());
         }
         check_targets(l, &y)?;
         check_finite("inputs", x)?;
@@ -118,7 +118,7 @@ impl<'a, T: Real> Problem<'a, T> {
     /// Completion: block (i, j) of a p x p block matrix is the target of E_ij.
     pub fn units(p: usize, pairs: Vec<(usize, usize)>, y: ArrayView3<'a, T>) -> Result<Self> {
         if pairs.is_empty() || p == 0 {
-            return Err(Error::Empty { what: "matrix units", shape: vec![pairs.len(), p, p] });
+            return Err(InputError::empty("matrix units").into());
         }
         if let Some((index, &(row, col))) = pairs.iter().enumerate().find(|(_, u)| u.0 >= p || u.1 >= p) {
             return Err(Error::Unit { index, row, col, p });
@@ -134,7 +134,7 @@ impl<'a, T: Real> Problem<'a, T> {
     pub fn with_mask(mut self, mask: ArrayView3<'a, T>) -> Result<Self> {
         if mask.dim() != self.targets.dim() {
             let expected = self.targets.view().shape().to_vec();
-            return Err(Error::Shape { what: "mask", expected, got: mask.shape().to_vec() });
+            return Err(InputError::shape("mask", expected, mask.shape()).into());
         }
         for (index, m) in mask.outer_iter().enumerate() {
             if let Some(v) = m.iter().find(|v| **v != T::of(0.0) && **v != T::of(1.0)) {
@@ -149,14 +149,14 @@ impl<'a, T: Real> Problem<'a, T> {
     /// Refuses data that are not symmetric, for methods that need it.
     pub fn require_symmetric(self) -> Result<Self> {
         if let Some(index) = self.symmetric_inputs.iter().position(|s| !s) {
-            return Err(Error::NotSymmetric { what: "inputs", index });
+            return Err(InputError::not_symmetric("inputs", index).into());
         }
         if let Some(index) = self.targets.view().outer_iter().position(|m| !is_symmetric(m)) {
-            return Err(Error::NotSymmetric { what: "targets", index });
+            return Err(InputError::not_symmetric("targets", index).into());
         }
         let mask = self.mask.as_ref().and_then(|m| m.view().outer_iter().position(|m| !is_symmetric(m)));
         match mask {
-            Some(index) => Err(Error::NotSymmetric { what: "mask", index }),
+            Some(index) => Err(InputError::not_symmetric("mask", index).into()),
             None => Ok(self),
         }
     }
@@ -249,7 +249,7 @@ impl<'a, T: Real> Problem<'a, T> {
     /// Refuses a stack whose input or output size differs from this problem's.
     pub fn check_fits(&self, stack: &crate::Stack<T>) -> Result<()> {
         let (got, expected) = (vec![stack.p(), stack.q()], vec![self.p(), self.q()]);
-        if got == expected { Ok(()) } else { Err(Error::Shape { what: "stack (input, output)", expected, got }) }
+        if got == expected { Ok(()) } else { Err(InputError::shape("stack (input, output)", expected, got).into()) }
     }
 }
 
@@ -260,10 +260,10 @@ fn is_symmetric<T: Real>(m: ArrayView2<'_, T>) -> bool {
 fn check_targets<T: Real>(l: usize, y: &ArrayView3<'_, T>) -> Result<()> {
     let q = y.dim().1;
     if y.is_empty() {
-        return Err(Error::Empty { what: "targets", shape: y.shape().to_vec() });
+        return Err(InputError::empty("targets").into());
     }
     if y.dim() != (l, q, q) {
-        return Err(Error::Shape { what: "targets", expected: vec![l, q, q], got: y.shape().to_vec() });
+        return Err(InputError::shape("targets", [l, q, q], y.shape()).into());
     }
     check_finite("targets", *y)
 }

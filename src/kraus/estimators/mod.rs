@@ -14,15 +14,19 @@ mod ptr;
 pub use general::{General, GeneralMethod, GeneralModel, GeneralParams};
 pub use ptr::{Ptr, PtrMethod, PtrModel, PtrParams};
 
-use crate::error::{Error, FitError};
+use crate::error::{Error, FitError, InputError};
 
 impl From<Error> for estimator::Error {
     fn from(e: Error) -> Self {
         match e {
-            Error::Shape { what, expected, got } => Self::Shape { what, expected: format!("{expected:?}"), got },
-            Error::Empty { what, .. } => Self::Empty { what },
-            Error::NotFinite { what, index } => Self::NotFinite { what, sample: index },
-            Error::Parameter { name, value, expected } => Self::parameter(name, value, expected),
+            Error::Input(InputError::Shape { what, expected, got }) => {
+                Self::Shape { what, expected: format!("{expected:?}"), got }
+            }
+            Error::Input(InputError::Empty { what, .. }) => Self::Empty { what },
+            Error::Input(InputError::NotFinite { what, index }) => Self::NotFinite { what, sample: index },
+            Error::Input(InputError::Parameter { name, value, must: expected }) => {
+                Self::parameter(name, value, expected)
+            }
             other => Self::method("partial trace regression", other),
         }
     }

@@ -154,9 +154,9 @@ pub fn load<T: Real>(path: impl AsRef<Path>) -> Result<Fit<T>, DiskError> {
     let corrupt = |what: String| DiskError::Corrupt { path: path.to_owned(), what };
     // `DiskError` names the file, so that the problem alone is taken from the reader's error.
     let name = path.display().to_string();
-    let mut archive = NpzReader::open(&name, BufReader::new(file)).map_err(|e| corrupt(e.problem.to_string()))?;
+    let mut archive = NpzReader::open(&name, BufReader::new(file)).map_err(|e| corrupt(e.defect.to_string()))?;
     let depth = archive.names().iter().filter(|n| n.starts_with("layer")).count();
-    let mut array = |name: &str| archive.array(name).map_err(|e| corrupt(format!("the array `{name}` {}", e.problem)));
+    let mut array = |name: &str| archive.array(name).map_err(|e| corrupt(format!("the array `{name}` {}", e.defect)));
     let Array::Text { values, .. } = array("metadata")? else {
         return Err(corrupt("the array `metadata` is not a text".into()));
     };

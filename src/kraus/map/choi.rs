@@ -6,7 +6,7 @@
 //! Symmetric inputs show only half of it: Phi(E_ij) + Phi(E_ji), that is, C averaged with its partial transpose. Two
 //! Kraus families that agree there are the same model for symmetric data: compare maps, not operators.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::map::KrausMap;
 use crate::tolerances;
 use linalg::{Real, eigh, gemm, svd};
@@ -34,10 +34,10 @@ impl<T: Real> Choi<T> {
     /// A (p q) x (p q) matrix read as a p x p grid of q x q blocks.
     pub fn new(p: usize, q: usize, matrix: Array2<T>) -> Result<Self> {
         if p == 0 || q == 0 {
-            return Err(Error::Empty { what: "Choi matrix", shape: vec![p * q, p * q] });
+            return Err(InputError::empty("Choi matrix").into());
         }
         if matrix.dim() != (p * q, p * q) {
-            return Err(Error::Shape { what: "Choi matrix", expected: vec![p * q; 2], got: matrix.shape().to_vec() });
+            return Err(InputError::shape("Choi matrix", [p * q; 2], matrix.shape()).into());
         }
         Ok(Self { p, q, matrix })
     }
@@ -75,7 +75,7 @@ impl<T: Real> Choi<T> {
     /// Phi(X) = sum_ij X_ij C_ij of the map this matrix stands for.
     pub fn apply(&self, x: ArrayView2<'_, T>) -> Result<Array2<T>> {
         if x.dim() != (self.p, self.p) {
-            return Err(Error::Shape { what: "input", expected: vec![self.p; 2], got: x.shape().to_vec() });
+            return Err(InputError::shape("input", [self.p; 2], x.shape()).into());
         }
         let mut y = Array2::zeros((self.q, self.q));
         for ((i, j), &v) in x.indexed_iter() {
@@ -139,7 +139,7 @@ impl<T: Real> Choi<T> {
 
     fn eigen(&self) -> Result<linalg::Eigh<T>> {
         if !linalg::is_symmetric(self.matrix.view(), tolerances::promised_symmetric::<T>()) {
-            return Err(Error::NotSymmetric { what: "Choi matrix", index: 0 });
+            return Err(InputError::not_symmetric("Choi matrix", 0).into());
         }
         Ok(eigh(self.matrix.view())?)
     }
@@ -185,7 +185,7 @@ impl<T: Real> KrausMap<T> {
             return Ok(());
         }
         let expected = vec![other.rank(), self.q(), self.p()];
-        Err(Error::Shape { what: "map to compare", expected, got: other.ops().shape().to_vec() })
+        Err(InputError::shape("map to compare", expected, other.ops().shape()).into())
     }
 }
 

@@ -7,7 +7,7 @@
 //! of Gamma(M + t I) for t > 0 that falls to 0, which depends on no basis. Training, prediction and the GPU share that
 //! rule, and training and prediction share the code: [`linalg::Clamp`].
 
-use crate::error::{Error, Result};
+use crate::error::{InputError, Result};
 use linalg::batch::LANES;
 use linalg::{Clamp, Real};
 use ndarray::{Array2, Array3, ArrayView2, Axis};
@@ -16,7 +16,7 @@ use ndarray::{Array2, Array3, ArrayView2, Axis};
 pub fn clamp<T: Real>(m: ArrayView2<'_, T>, eps: f64, symmetric: bool) -> Result<Array2<T>> {
     if m.nrows() != m.ncols() {
         let expected = vec![m.nrows(), m.nrows()];
-        return Err(Error::Shape { what: "input of Gamma", expected, got: m.shape().to_vec() });
+        return Err(InputError::shape("input of Gamma", expected, m.shape()).into());
     }
     let mut one = m.to_owned().insert_axis(Axis(0));
     clamp_batch(&mut one, eps, &[symmetric])?;

@@ -5,7 +5,7 @@
 //! as (q, m p), is the factor of Phi(X) = A_w (B X^T)_w^T, so no product needs a permutation.
 
 use crate::data::problem::{Inputs, Problem};
-use crate::error::{Error, FitError, Result, check_finite};
+use crate::error::{Error, FitError, InputError, Result, check_finite};
 use crate::map::KrausMap;
 use linalg::{Real, gemm};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, ArrayViewMut2, Axis, s};
@@ -41,13 +41,13 @@ impl<T: Real> GeneralMap<T> {
     pub fn new(a: Array2<T>, b: Array2<T>, q: usize) -> Result<Self> {
         let (rows, p) = a.dim();
         if b.dim() != (rows, p) {
-            return Err(Error::Shape { what: "B", expected: vec![rows, p], got: b.shape().to_vec() });
+            return Err(InputError::shape("B", [rows, p], b.shape()).into());
         }
         if rows == 0 {
             return Err(Error::RankZero);
         }
         if q == 0 || p == 0 || rows % q != 0 {
-            return Err(Error::Shape { what: "A", expected: vec![q, rows / q.max(1), p], got: vec![rows, p] });
+            return Err(InputError::shape("A", [q, rows / q.max(1), p], [rows, p]).into());
         }
         for (what, m) in [("A", &a), ("B", &b)] {
             check_finite(what, m.view().insert_axis(Axis(0)))?;
@@ -115,7 +115,7 @@ impl<T: Real> GeneralMap<T> {
     pub fn apply_batch(&self, x: ArrayView3<'_, T>) -> Result<Array3<T>> {
         let (l, p, q) = (x.dim().0, self.p(), self.q);
         if x.dim() != (l, p, p) {
-            return Err(Error::Shape { what: "inputs", expected: vec![l, p, p], got: x.shape().to_vec() });
+            return Err(InputError::shape("inputs", [l, p, p], x.shape()).into());
         }
         let mut y = Array3::zeros((l, q, q));
         let mut t = Array2::zeros(self.a.dim());
@@ -142,7 +142,7 @@ impl<T: Real> GeneralMap<T> {
     /// Refuses a problem of other sizes.
     pub fn check_fits(&self, problem: &Problem<'_, T>) -> Result<()> {
         let (expected, got) = (vec![problem.p(), problem.q()], vec![self.p(), self.q]);
-        if expected == got { Ok(()) } else { Err(Error::Shape { what: "general map (p, q)", expected, got }) }
+        if expected == got { Ok(()) } else { Err(InputError::shape("general map (p, q)", expected, got).into()) }
     }
 
     /// The loss and its gradient in the order of [`to_vec`](Self::to_vec):

@@ -3,7 +3,7 @@
 //! Every completely positive map has this form, so positive semidefinite input gives positive semidefinite output
 //! whatever the parameters are.
 
-use crate::error::{Error, Result, check_finite};
+use crate::error::{Error, InputError, Result, check_finite};
 use linalg::{Real, gemm, matmul};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 use rand::{Rng, SeedableRng};
@@ -32,7 +32,7 @@ impl<T: Real> KrausMap<T> {
             return Err(Error::RankZero);
         }
         if q == 0 || p == 0 {
-            return Err(Error::Empty { what: "Kraus operators", shape: vec![r, q, p] });
+            return Err(InputError::empty("Kraus operators").into());
         }
         check_finite("Kraus operators", ops.view())?;
         let ops = if ops.is_standard_layout() { ops } else { ops.as_standard_layout().into_owned() };
@@ -112,7 +112,7 @@ impl<T: Real> KrausMap<T> {
     pub fn apply(&self, x: ArrayView2<'_, T>) -> Result<Array2<T>> {
         let p = self.p();
         if x.dim() != (p, p) {
-            return Err(Error::Shape { what: "input", expected: vec![p, p], got: x.shape().to_vec() });
+            return Err(InputError::shape("input", [p, p], x.shape()).into());
         }
         let mut y = Array2::zeros((self.q(), self.q()));
         for a in self.ops.outer_iter() {
@@ -127,7 +127,7 @@ impl<T: Real> KrausMap<T> {
         let (r, q, p) = self.ops.dim();
         let l = x.dim().0;
         if x.dim() != (l, p, p) {
-            return Err(Error::Shape { what: "inputs", expected: vec![l, p, p], got: x.shape().to_vec() });
+            return Err(InputError::shape("inputs", [l, p, p], x.shape()).into());
         }
         let rows = self.ops.to_shape((r * q, p)).expect("standard layout"); // `new` stores standard layout
         let wide = wide(self.ops.view());
@@ -167,7 +167,7 @@ impl<T: Real> KrausMap<T> {
     pub fn compose(&self, first: &Self) -> Result<Self> {
         if self.p() != first.q() {
             let expected = vec![first.rank(), self.p(), first.p()];
-            return Err(Error::Shape { what: "inner map", expected, got: first.ops.shape().to_vec() });
+            return Err(InputError::shape("inner map", expected, first.ops.shape()).into());
         }
         let mut ops = Array3::zeros((self.rank() * first.rank(), self.q(), first.p()));
         let pairs = self.ops.outer_iter().flat_map(|a| first.ops.outer_iter().map(move |b| (a, b)));

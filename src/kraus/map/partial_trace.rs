@@ -1,7 +1,7 @@
 //! Partial traces: tr_m replaces each m x m block of a q x q block matrix by its trace; the block trace sums the
 //! diagonal blocks instead. And the Stinespring form Phi(X) = tr_m(A X A^T) with A in R^{qm x p}, m = r.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::map::KrausMap;
 use linalg::{Real, matmul};
 use ndarray::{Array2, Array3, ArrayView2, s};
@@ -33,7 +33,7 @@ fn blocks<T>(what: &'static str, matrix: ArrayView2<'_, T>, m: usize) -> Result<
     let n = matrix.nrows();
     if m == 0 || n == 0 || matrix.ncols() != n || !n.is_multiple_of(m) {
         let q = n.checked_div(m).unwrap_or(0).max(1);
-        return Err(Error::Shape { what, expected: vec![q * m.max(1); 2], got: matrix.shape().to_vec() });
+        return Err(InputError::shape(what, [q * m.max(1); 2], matrix.shape()).into());
     }
     Ok(n / m)
 }
@@ -53,7 +53,7 @@ impl<T: Real> KrausMap<T> {
         }
         if !rows.is_multiple_of(m) {
             let expected = vec![rows.div_ceil(m) * m, p];
-            return Err(Error::Shape { what: "Stinespring matrix", expected, got: a.shape().to_vec() });
+            return Err(InputError::shape("Stinespring matrix", expected, a.shape()).into());
         }
         Self::new(Array3::from_shape_fn((m, rows / m, p), |(k, row, i)| a[[row * m + k, i]]))
     }
@@ -61,7 +61,7 @@ impl<T: Real> KrausMap<T> {
     /// Phi(X) by the Stinespring form: slower than [`apply`](Self::apply), the definition to check it against.
     pub fn apply_stinespring(&self, x: ArrayView2<'_, T>) -> Result<Array2<T>> {
         if x.dim() != (self.p(), self.p()) {
-            return Err(Error::Shape { what: "input", expected: vec![self.p(); 2], got: x.shape().to_vec() });
+            return Err(InputError::shape("input", [self.p(); 2], x.shape()).into());
         }
         let a = self.stinespring();
         tr_m(matmul(matmul(a.view(), x).view(), a.t()).view(), self.rank())

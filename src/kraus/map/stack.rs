@@ -4,7 +4,7 @@
 //! semidefinite matrices that is the eigenvalue clamp. Without Gamma a stack is again one Kraus map, of higher rank.
 
 use crate::data::problem::{Inputs, Problem};
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::map::KrausMap;
 use crate::map::gamma::clamp_batch;
 use crate::tolerances;
@@ -49,13 +49,13 @@ impl Architecture {
     pub fn check(&self) -> Result<()> {
         if self.dims.len() < 2 || self.ranks.len() + 1 != self.dims.len() {
             let expected = vec![self.ranks.len().max(1) + 1];
-            return Err(Error::Shape { what: "sizes of the stack", expected, got: vec![self.dims.len()] });
+            return Err(InputError::shape("sizes of the stack", expected, [self.dims.len()]).into());
         }
         if self.ranks.contains(&0) {
             return Err(Error::RankZero);
         }
         if self.dims.contains(&0) {
-            return Err(Error::Empty { what: "layer", shape: self.dims.clone() });
+            return Err(InputError::empty("layer").into());
         }
         check_gamma(self.gamma)
     }
@@ -64,7 +64,7 @@ impl Architecture {
 fn check_gamma(gamma: Gamma) -> Result<()> {
     match gamma {
         Gamma::Clamp(eps) if !(eps.is_finite() && eps >= 0.0) => {
-            Err(Error::Parameter { name: "clamp", value: eps, expected: "a finite value >= 0" })
+            Err(InputError::parameter("clamp", eps, "a finite value >= 0").into())
         }
         _ => Ok(()),
     }
@@ -88,11 +88,11 @@ impl<T: Real> Stack<T> {
     /// A stack whose layers fit together.
     pub fn new(layers: Vec<KrausMap<T>>, gamma: Gamma) -> Result<Self> {
         if layers.is_empty() {
-            return Err(Error::Empty { what: "stack", shape: vec![0] });
+            return Err(InputError::empty("stack").into());
         }
         if let Some(w) = layers.windows(2).find(|w| w[0].q() != w[1].p()) {
             let expected = vec![w[1].rank(), w[1].q(), w[0].q()];
-            return Err(Error::Shape { what: "layer", expected, got: w[1].ops().shape().to_vec() });
+            return Err(InputError::shape("layer", expected, w[1].ops().shape()).into());
         }
         check_gamma(gamma)?;
         Ok(Self { layers, gamma })
@@ -228,7 +228,7 @@ impl<T: Real> Stack<T> {
         let mut e = self.predict(problem)?;
         if e.dim() != problem.targets().dim() {
             let expected = problem.targets().shape().to_vec();
-            return Err(Error::Shape { what: "outputs of the stack", expected, got: e.shape().to_vec() });
+            return Err(InputError::shape("outputs of the stack", expected, e.shape()).into());
         }
         Zip::from(&mut e).and(problem.targets()).for_each(|e, &y| *e -= y);
         if let Some(mask) = problem.mask() {

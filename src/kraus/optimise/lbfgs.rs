@@ -8,6 +8,7 @@
 use crate::optimise::line_search::{Point, strong_wolfe};
 use crate::tolerances::{GRADIENT_TOLERANCE, NO_MORE_FALL, VALUE_TOLERANCE};
 use estimator::{Convergence, Outcome};
+use linalg::dot;
 use std::collections::VecDeque;
 
 /// When L-BFGS stops, and how many curvature pairs it keeps.
@@ -111,18 +112,6 @@ impl Minimum {
             Ending::Iterations | Ending::Watcher | Ending::NotFinite => fell.with_outcome(Outcome::Stopped),
         }
     }
-}
-
-/// The dot product in eight running sums, because a single sum makes every addition wait for the one before.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0; 8];
-    for (a, b) in a.iter().zip(b) {
-        for i in 0..8 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f64>()
 }
 
 fn max_abs(a: &[f64]) -> f64 {

@@ -3,7 +3,7 @@
 //! Every linear map that keeps symmetry has this form. All signs +1 and B positive semidefinite: the map is completely positive and keeps the cone.
 //! With both signs it need not; [`Positivity::Output`] projects what leaves it.
 
-use crate::error::{Error, Result, check_finite};
+use crate::error::{InputError, Result, check_finite};
 use crate::map::KrausMap;
 use linalg::{eigh, matmul};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
@@ -75,18 +75,18 @@ impl AffineMap {
     ) -> Result<Self> {
         let map = KrausMap::new(ops)?;
         if signs.len() != map.rank() {
-            return Err(Error::Shape { what: "signs", expected: vec![map.rank()], got: vec![signs.len()] });
+            return Err(InputError::shape("signs", [map.rank()], [signs.len()]).into());
         }
         if let Some(&value) = signs.iter().find(|s| **s != 1.0 && **s != -1.0) {
-            return Err(Error::Parameter { name: "sign", value, expected: "+1 or -1" });
+            return Err(InputError::parameter("sign", value, "+1 or -1").into());
         }
         if positivity == Positivity::Complete && signs.contains(&-1.0) {
-            return Err(Error::Parameter { name: "sign", value: -1.0, expected: "+1 in a completely positive map" });
+            return Err(InputError::parameter("sign", -1.0, "+1 in a completely positive map").into());
         }
         if let Some(b) = &intercept {
             let q = map.q();
             if b.dim() != (q, q) {
-                return Err(Error::Shape { what: "intercept", expected: vec![q, q], got: b.shape().to_vec() });
+                return Err(InputError::shape("intercept", [q, q], b.shape()).into());
             }
             check_finite("intercept", b.view().insert_axis(Axis(0)))?;
         }

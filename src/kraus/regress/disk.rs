@@ -77,7 +77,7 @@ pub fn load_affine(path: impl AsRef<Path>) -> Result<Option<SavedAffine>, DiskEr
         return Ok(None);
     }
     let intercept = archive.has("intercept");
-    let mut array = |name: &str| archive.array(name).map_err(|e| corrupt(format!("the array `{name}` {}", e.problem)));
+    let mut array = |name: &str| archive.array(name).map_err(|e| corrupt(format!("the array `{name}` {}", e.defect)));
     let Array::Text { values, .. } = array("metadata")? else {
         return Err(corrupt("the array `metadata` is not a text".into()));
     };

@@ -28,17 +28,9 @@ const ROUGH: f64 = 1e-3;
 /// Trace penalties, over the sum of squares of Y.
 const PENALTIES: [f64; 3] = [1e-5, 1e-4, 1e-3];
 
-pub(super) fn not_definite() -> Error {
-    Error::Parameter {
-        name: "mean",
-        value: 0.0,
-        expected: "positive definite means of X and Y; use positivity `output` or `none`",
-    }
-}
-
 /// The signed family, chosen.
 pub(super) struct Signed {
-    choice: ridge::Choice,
+    choice: ridge::Setting,
     pub(super) tried: Tried,
 }
 
@@ -160,7 +152,7 @@ pub(super) fn complete(
     };
     let patience = if rank.is_some() { ranks.len() } else { PATIENCE };
     let Some((mut paths, curve)) = rank_curve(x, y, (folds, folds.count()), &ranks, patience, watch)? else {
-        return Err(not_definite());
+        return Err(Error::MeanNotDefinite);
     };
     let chosen = if rank.is_some() { curve.len() - 1 } else { one_standard_error(&curve) };
     let mut tried = Tried { complete: true, curve, chosen, note: "no penalty".into() };

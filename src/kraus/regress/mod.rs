@@ -38,11 +38,11 @@ pub use affine::{AffineMap, Applied, Positivity};
 pub use disk::{SavedAffine, load_affine, save_affine};
 pub use folds::{Folds, Score};
 pub use procedure::{FitParams, Outcome, Unpenalised, fit, fit_watched};
-pub use unpenalised::{Method, Pairs, Plan, loss, ranks};
+pub use unpenalised::{Method, Pairs, SolverPlan, loss, ranks};
 
 use crate::completion::Watch;
-use crate::error::{Error, Result};
-use families::{RANKS, Signed, complete, not_definite, screen};
+use crate::error::{Error, InputError, Result};
+use families::{RANKS, Signed, complete, screen};
 use layout::svecs;
 use ndarray::ArrayView3;
 use path::Path;
@@ -213,7 +213,7 @@ pub fn regress_watched(
     if use_complete {
         let (tried_complete, penalty) = complete.expect("the completely positive family was tried");
         let rank = tried_complete.score().rank;
-        let Some(mut path) = Path::new(x, y, penalty)? else { return Err(not_definite()) };
+        let Some(mut path) = Path::new(x, y, penalty)? else { return Err(Error::MeanNotDefinite) };
         for &r in RANKS.iter().filter(|r| **r < rank) {
             path.to(r, 15, 1e-3)?;
         }
@@ -242,30 +242,27 @@ pub fn regress_watched(
 fn check(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>, params: &RegressParams) -> Result<()> {
     let ((l, p, p2), (ly, q, q2)) = (x.dim(), y.dim());
     if l == 0 || p == 0 || q == 0 {
-        return Err(Error::Empty { what: "X", shape: x.shape().to_vec() });
+        return Err(InputError::empty("X").into());
     }
     if p != p2 {
-        return Err(Error::Shape { what: "X", expected: vec![l, p, p], got: x.shape().to_vec() });
+        return Err(InputError::shape("X", [l, p, p], x.shape()).into());
     }
     if (ly, q) != (l, q2) {
-        return Err(Error::Shape { what: "Y", expected: vec![l, q, q], got: y.shape().to_vec() });
+        return Err(InputError::shape("Y", [l, q, q], y.shape()).into());
     }
     if params.folds < 2 || params.folds > l {
-        return Err(Error::Parameter {
-            name: "folds",
-            value: params.folds as f64,
-            expected: "between 2 and the number of samples",
-        });
+        return Err(InputError::parameter("folds", params.folds as f64, "between 2 and the number of samples").into());
     }
     if params.rank == Some(0) {
         return Err(Error::RankZero);
     }
     if p * q > LARGEST {
-        return Err(Error::Parameter {
-            name: "p q",
-            value: (p * q) as f64,
-            expected: "at most 1200: larger maps need the solvers without penalty",
-        });
+        return Err(InputError::parameter(
+            "p q",
+            (p * q) as f64,
+            "at most 1200: larger maps need the solvers without penalty",
+        )
+        .into());
     }
     check_one("X", x)?;
     check_one("Y", y)
@@ -274,7 +271,7 @@ fn check(x: ArrayView3<'_, f64>, y: ArrayView3<'_, f64>, params: &RegressParams)
 fn check_one(what: &'static str, m: ArrayView3<'_, f64>) -> Result<()> {
     crate::error::check_finite(what, m)?;
     match m.outer_iter().position(|m| !linalg::is_symmetric(m, 1e-9)) {
-        Some(index) => Err(Error::NotSymmetric { what, index }),
+        Some(index) => Err(InputError::not_symmetric(what, index).into()),
         None => Ok(()),
     }
 }

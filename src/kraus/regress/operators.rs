@@ -5,7 +5,7 @@
 
 use super::folds::{Folds, Score};
 use super::layout::{Layout, svecs};
-use super::ridge::{self, Choice, Ridge, squares};
+use super::ridge::{self, Ridge, Setting, squares};
 use super::whiten::Coordinates;
 use crate::error::Result;
 use linalg::{eigh, gemm, matmul};
@@ -88,7 +88,7 @@ fn on_outputs(j: Array2<f64>, w: ArrayView2<'_, f64>, p: usize) -> Array2<f64> {
 pub(super) fn curve(
     x: ArrayView3<'_, f64>,
     y: ArrayView3<'_, f64>,
-    choice: &Choice,
+    choice: &Setting,
     folds: &Folds,
 ) -> Result<Vec<Score>> {
     let counts = counts(x.dim().1 * y.dim().1);

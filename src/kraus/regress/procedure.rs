@@ -7,10 +7,10 @@
 //! | none of these, and hidden samples are predicted to 2 % | the exact solvers too: with so little noise no penalty is wanted; the better of both on the folds |
 
 use super::folds::{Score, one_standard_error};
-use super::unpenalised::{Method, Pairs, Plan, ranks};
+use super::unpenalised::{Method, Pairs, SolverPlan, ranks};
 use super::{Family, LARGEST, Positivity, RegressParams, Regression, regress_watched};
 use crate::completion::Watch;
-use crate::error::{Error, FitError};
+use crate::error::{FitError, InputError};
 use crate::solvers::Fit;
 
 /// Below this relative validation error the exact solvers are tried as well.
@@ -25,7 +25,7 @@ pub struct FitParams {
     /// The family of maps.
     pub family: Family,
     /// Solver, layers and seed of the fits without penalty.
-    pub plan: Plan,
+    pub plan: SolverPlan,
     /// Number of operators, if it is known.
     pub rank: Option<usize>,
     /// Ranks to choose from without penalty.
@@ -42,7 +42,7 @@ impl Default for FitParams {
     fn default() -> Self {
         Self {
             family: Family::Auto,
-            plan: Plan::default(),
+            plan: SolverPlan::default(),
             rank: None,
             ranks: (1..=20).collect(),
             only_ranks: false,
@@ -95,7 +95,7 @@ pub fn fit_watched(pairs: &Pairs, params: &FitParams, watch: Watch<'_>) -> Resul
         return Ok(Outcome { unpenalised: Some(found), regression: None, use_regression: false, reason: why });
     }
     let Some((x, y)) = &pairs.samples else {
-        return Err(Error::Empty { what: "samples", shape: vec![0] }.into());
+        return Err(InputError::empty("samples").into());
     };
     let how = RegressParams { family: params.family, folds: pairs.folds.count(), seed: params.seed, rank: params.rank };
     let regression = regress_watched(x.view(), y.view(), &how, watch)?;

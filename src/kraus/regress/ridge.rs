@@ -22,7 +22,7 @@ const PENALTIES: [f64; 17] =
 
 /// The chosen coordinates and penalty.
 #[derive(Debug, Clone)]
-pub(super) struct Choice {
+pub(super) struct Setting {
     /// Power t.
     pub power: f64,
     /// alpha over the mean squared length.
@@ -70,11 +70,11 @@ fn decompose(x: &Array2<f64>, y: &Array2<f64>) -> Result<Decomposed> {
 
 /// The power and penalty with the least error of leaving one sample out; the error is that of Y as given. Lengths of the errors are added, not their
 /// squares: among a hundred covariances a few are ten times larger than the others, and squares would let these few choose.
-pub(super) fn choose(x: ArrayView3<'_, f64>, y: &Array2<f64>) -> Result<Choice> {
+pub(super) fn choose(x: ArrayView3<'_, f64>, y: &Array2<f64>) -> Result<Setting> {
     let l = y.nrows();
     // Many samples need no fine choice, and each penalty costs a product with all of them.
     let (powers, step): (&[f64], usize) = if l > 600 { (&POWERS[2..], 2) } else { (&POWERS, 1) };
-    let mut best = (f64::INFINITY, Choice { power: 0.0, share: PENALTIES[0] });
+    let mut best = (f64::INFINITY, Setting { power: 0.0, share: PENALTIES[0] });
     for &power in powers.iter().chain((l > 600).then_some(&0.0)) {
         let Some(coordinates) = Coordinates::of(x, power)? else { continue };
         let d = decompose(&svecs(coordinates.apply(x).view()), y)?;
@@ -91,7 +91,7 @@ pub(super) fn choose(x: ArrayView3<'_, f64>, y: &Array2<f64>) -> Result<Choice> 
                 sum += wrong.sqrt() / (1.0 - h).max(1e-9);
             }
             if sum < best.0 {
-                best = (sum, Choice { power, share });
+                best = (sum, Setting { power, share });
             }
         }
     }
@@ -109,7 +109,7 @@ pub(super) struct Ridge {
     pub intercept: Array1<f64>,
 }
 
-pub(super) fn fit(x: ArrayView3<'_, f64>, y: &Array2<f64>, choice: &Choice) -> Result<Ridge> {
+pub(super) fn fit(x: ArrayView3<'_, f64>, y: &Array2<f64>, choice: &Setting) -> Result<Ridge> {
     // A power that all samples allow can fail on a part of them; their own coordinates do then.
     let coordinates = match Coordinates::of(x, choice.power)? {
         Some(c) => c,

@@ -5,7 +5,7 @@
 //! last epoch, as in the paper, unless `keep_best` asks for the best.
 
 use crate::data::problem::Problem;
-use crate::error::{Error, FitError, Result};
+use crate::error::{FitError, InputError, Result};
 use crate::gradient::engine::{Engine, PIECE};
 use crate::solvers::{Fit, Fitted, Recorder, Session, Solver, Start, Stopping};
 use linalg::Real;
@@ -77,7 +77,7 @@ impl Default for AdamParams {
 impl AdamParams {
     /// The solver, or which parameter is out of its range.
     pub fn check(self) -> Result<Adam> {
-        let wrong = |name, value: f64, expected| Err(Error::Parameter { name, value, expected });
+        let wrong = |name, value: f64, expected| Err(InputError::parameter(name, value, expected).into());
         if self.batch == 0 {
             return wrong("batch", 0.0, "at least 1");
         }

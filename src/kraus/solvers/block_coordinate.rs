@@ -11,7 +11,7 @@
 //! | a deeper stack | the whole gradient |
 
 use crate::data::problem::Problem;
-use crate::error::{Error, FitError, Result};
+use crate::error::{FitError, InputError, Result};
 use crate::gradient::full_batch::Evaluator;
 use crate::map::{Architecture, KrausMap, Stack};
 use crate::optimise::{Ending, MinimiseParams, Minimum, minimise};
@@ -45,7 +45,7 @@ impl BlockCoordinateParams {
     pub fn check(self) -> Result<BlockCoordinate> {
         let counts = [("stopping.max", self.stopping.max), ("steps", self.steps)];
         match counts.into_iter().find(|(_, n)| *n == 0) {
-            Some((name, _)) => Err(Error::Parameter { name, value: 0.0, expected: "at least 1" }),
+            Some((name, _)) => Err(InputError::parameter(name, 0.0, "at least 1").into()),
             None => Ok(BlockCoordinate { params: self }),
         }
     }

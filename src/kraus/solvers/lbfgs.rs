@@ -6,7 +6,7 @@
 //! resolve the loss only to about 1e-12 of E[Y^2], so the last steps are then taken on the samples.
 
 use crate::data::problem::Problem;
-use crate::error::{Error, FitError, Result};
+use crate::error::{FitError, InputError, Result};
 use crate::gradient::full_batch::Evaluator;
 use crate::map::Stack;
 use crate::optimise::Memory;
@@ -56,7 +56,7 @@ impl LbfgsParams {
     pub fn check(self) -> Result<Lbfgs> {
         let counts = [("stopping.max", self.stopping.max), ("memory", self.memory), ("restarts", self.restarts)];
         match counts.into_iter().find(|(_, n)| *n == 0) {
-            Some((name, _)) => Err(Error::Parameter { name, value: 0.0, expected: "at least 1" }),
+            Some((name, _)) => Err(InputError::parameter(name, 0.0, "at least 1").into()),
             None => Ok(Lbfgs { params: self }),
         }
     }
@@ -208,7 +208,7 @@ pub(crate) fn single_map<T: Real>(start: Start<T>, p: usize, q: usize) -> std::r
         });
     }
     if (stack.p(), stack.q()) != (p, q) {
-        return Err(Error::Shape { what: "start (p, q)", expected: vec![p, q], got: vec![stack.p(), stack.q()] }.into());
+        return Err(InputError::shape("start (p, q)", [p, q], [stack.p(), stack.q()]).into());
     }
     Ok(stack)
 }

@@ -7,9 +7,8 @@
 //! spends most of its iterations on this one number. Without the means the loss is well conditioned; its minimiser then
 //! starts the fit to the data as they are. On the paper's map 100 -> 40 of rank 20 with 1000 samples this takes 24
 //! iterations to 1e-12 of E[Y^2], and about 200 without it.
-
 //!
-//! Four numbers decide when it is used and when it ends. They change the time of a fit and not its result, which is that of
+//! Five numbers decide when it is used and when it ends. They change the time of a fit and not its result, which is that of
 //! L-BFGS on all samples; `LbfgsParams::warm_up` switches the whole warm start off.
 //!
 //! | constant | value | where it pays |

@@ -1,8 +1,8 @@
 //! Every refusal, once: typed, before any work is done.
 
 use kraus::{
-    AdamParams, Architecture, Error, FitError, Flow, Gamma, KrausMap, Problem, Progress, Session, Solver, Stack, Start,
-    Stop, Stopping,
+    AdamParams, Architecture, Error, FitError, Flow, Gamma, InputError, KrausMap, Problem, Progress, Session, Solver,
+    Stack, Start, Stop, Stopping,
 };
 use ndarray::{Array2, Array3, s};
 
@@ -14,28 +14,31 @@ fn ones(l: usize, n: usize) -> Array3<f64> {
 fn wrong_shapes() {
     let (x, y) = (ones(4, 3), ones(5, 2));
     let e = Problem::matrices(x.view(), y.view()).unwrap_err();
-    assert_eq!(e, Error::Shape { what: "targets", expected: vec![4, 2, 2], got: vec![5, 2, 2] });
+    assert_eq!(e, Error::Input(InputError::Shape { what: "targets", expected: vec![4, 2, 2], got: vec![5, 2, 2] }));
     let e = Problem::matrices(x.slice(s![.., .., ..2]), x.view()).unwrap_err();
-    assert!(matches!(e, Error::Shape { what: "inputs", .. }));
+    assert!(matches!(e, Error::Input(InputError::Shape { what: "inputs", .. })));
     let y = ones(4, 2);
     let problem = Problem::matrices(x.view(), y.view()).unwrap();
-    assert!(matches!(problem.clone().with_mask(x.view()), Err(Error::Shape { what: "mask", .. })));
+    assert!(matches!(problem.clone().with_mask(x.view()), Err(Error::Input(InputError::Shape { what: "mask", .. }))));
     let adam = AdamParams::default().check().unwrap();
     let e = adam.fit(&problem, Start::single(3, 3, 1, 0)).unwrap_err();
-    assert!(matches!(e, FitError::Input(Error::Shape { .. })), "{e}");
+    assert!(matches!(e, FitError::Input(Error::Input(InputError::Shape { .. }))), "{e}");
     let map = KrausMap::<f64>::identity(3).unwrap();
-    assert!(matches!(map.apply(Array2::ones((2, 2)).view()), Err(Error::Shape { .. })));
-    assert!(matches!(map.compose(&KrausMap::identity(2).unwrap()), Err(Error::Shape { .. })));
+    assert!(matches!(map.apply(Array2::ones((2, 2)).view()), Err(Error::Input(InputError::Shape { .. }))));
+    assert!(matches!(map.compose(&KrausMap::identity(2).unwrap()), Err(Error::Input(InputError::Shape { .. }))));
     let layers = vec![KrausMap::<f64>::identity(2).unwrap(), map];
-    assert!(matches!(Stack::new(layers, Gamma::None), Err(Error::Shape { .. })));
+    assert!(matches!(Stack::new(layers, Gamma::None), Err(Error::Input(InputError::Shape { .. }))));
 }
 
 #[test]
 fn empty_sets() {
     let (x, y) = (ones(0, 3), ones(0, 2));
-    assert!(matches!(Problem::matrices(x.view(), y.view()), Err(Error::Empty { what: "inputs", .. })));
-    assert!(matches!(Problem::units(3, vec![], y.view()), Err(Error::Empty { .. })));
-    assert!(matches!(Stack::<f64>::new(vec![], Gamma::None), Err(Error::Empty { .. })));
+    assert!(matches!(
+        Problem::matrices(x.view(), y.view()),
+        Err(Error::Input(InputError::Empty { what: "inputs", .. }))
+    ));
+    assert!(matches!(Problem::units(3, vec![], y.view()), Err(Error::Input(InputError::Empty { .. }))));
+    assert!(matches!(Stack::<f64>::new(vec![], Gamma::None), Err(Error::Input(InputError::Empty { .. }))));
 }
 
 #[test]
@@ -49,10 +52,13 @@ fn not_finite() {
     let (mut x, y) = (ones(4, 3), ones(4, 2));
     x[[2, 0, 1]] = f64::NAN;
     let e = Problem::matrices(x.view(), y.view()).unwrap_err();
-    assert_eq!(e, Error::NotFinite { what: "inputs", index: 2 });
-    assert_eq!(e.to_string(), "inputs: sample 2 contains NaN or infinite values; remove it or mask the entries");
+    assert_eq!(e, Error::Input(InputError::NotFinite { what: "inputs", index: 2 }));
+    assert_eq!(e.to_string(), "inputs: element 2 holds NaN or infinite values; remove or repair it");
     x[[2, 0, 1]] = f64::INFINITY;
-    assert!(matches!(Problem::matrices(y.view(), x.view()), Err(Error::NotFinite { what: "targets", index: 2 })));
+    assert!(matches!(
+        Problem::matrices(y.view(), x.view()),
+        Err(Error::Input(InputError::NotFinite { what: "targets", index: 2 }))
+    ));
 }
 
 #[test]
@@ -60,7 +66,7 @@ fn asymmetric_where_symmetric_is_required() {
     let (x, mut y) = (ones(4, 3), ones(4, 2));
     y[[3, 0, 1]] = 2.0;
     let e = Problem::matrices(x.view(), y.view()).unwrap().require_symmetric().unwrap_err();
-    assert_eq!(e, Error::NotSymmetric { what: "targets", index: 3 });
+    assert_eq!(e, Error::Input(InputError::NotSymmetric { what: "targets", index: 3 }));
 }
 
 #[test]
@@ -81,10 +87,10 @@ fn parameters() {
         AdamParams { beta1: 1.0, ..Default::default() },
         AdamParams { stopping: Stopping::after(0), ..Default::default() },
     ] {
-        assert!(matches!(params.check(), Err(Error::Parameter { .. })));
+        assert!(matches!(params.check(), Err(Error::Input(InputError::Parameter { .. }))));
     }
     let arch = Architecture::deep(&[3, 3, 3], 1, Gamma::Clamp(-1.0));
-    assert!(matches!(arch.check(), Err(Error::Parameter { name: "clamp", .. })));
+    assert!(matches!(arch.check(), Err(Error::Input(InputError::Parameter { name: "clamp", .. }))));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sixteen small matrices at once, one per lane of a vector.
+//! Sixteen or eight small matrices at once, one per lane of a vector.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -9,8 +9,10 @@
 //! | `jacobi` | eigenvalues and singular values of all matrices of a batch |
 //! | `null_space` | the vectors of vanishing singular values |
 //! | `clamp` | clamped spectra and their derivative |
+//! | `eight` | the vector of eight numbers for algorithms of other crates, and how matrices are put into its lanes |
 
 mod clamp;
+mod eight;
 mod gradient_tile;
 mod jacobi;
 mod lane;
@@ -21,9 +23,10 @@ mod product_tile;
 
 pub use clamp::Clamp;
 pub(crate) use clamp::{backward_body, forward_body};
+pub use eight::{F64x8, pack_eight, pack_lane, unpack_lane};
 pub(crate) use gradient_tile::{LaneSum, lane_sum};
 pub use lane::{LANES, Lane};
 pub(crate) use pack::lane_pack;
 pub(crate) use product::lane_residual_body;
 pub use product::{Store, lane_gemm, lane_gradient, lane_mirror, lane_put, lane_residual};
-pub(crate) use product_tile::{LaneProduct, lane_product};
+pub(crate) use product_tile::lane_product;

@@ -4,9 +4,9 @@
 //! samples. Every shape fills all lanes (rows of 10 or 20 numbers would fill 60 % of a register of 16), every stride costs
 //! the same, and half of a symmetric result need not be computed.
 
-use super::{LANES, Lane, LaneProduct, LaneSum};
-use crate::simd::dispatch::{Kernels, RawLaneProduct, RawLaneSum};
-use crate::simd::{inside, used_strides};
+use super::{LANES, Lane, LaneSum};
+use crate::simd::dispatch::{Kernels, RawLaneSum, RawProduct};
+use crate::simd::{Product, inside, used_strides};
 use num_traits::Float;
 
 /// What happens to the old contents of the result, and which half of it is computed.
@@ -78,9 +78,9 @@ pub fn lane_gemm<T: Kernels>(
     let (_, c_row, c_col) = lanes(c, (m, n), c_stride);
     let (a, c) = (a.as_ptr(), c.as_mut_ptr().cast());
     let add = matches!(store, Store::Add | Store::AddLower);
-    let g = LaneProduct { m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, add, lower };
+    let g = Product { m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, add, lower };
     // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
-    unsafe { T::lane_product(RawLaneProduct(g)) }
+    unsafe { T::lane_product(RawProduct(g)) }
 }
 
 /// G <- G + sum over the samples of D B: D (m, k) and B (k, n) of any strides, G (m, n) plain.

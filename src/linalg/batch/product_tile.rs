@@ -1,32 +1,11 @@
 //! The register tiles of the batched product C (+)= A B, and the loops around them.
 //!
-//! Every entry of B and C is sixteen numbers, one per sample. Each multiply-add therefore uses whole vectors whatever the
-//! shape, and a transpose costs nothing, because every stride is as good as any other.
+//! A (m, k) holds plain numbers that all samples share; every entry of B (k, n) and C (m, n) is sixteen numbers, one per sample.
+//! Each multiply-add therefore uses whole vectors whatever the shape, and a transpose costs nothing, because every stride is as
+//! good as any other.
 
 use super::LANES;
-use crate::simd::Simd;
-
-/// C (+)= A B, with A (m, k) plain numbers shared by all samples, B (k, n) and C (m, n) of sixteen numbers per entry.
-/// All strides count plain numbers.
-#[derive(Clone, Copy)]
-pub(crate) struct LaneProduct<T> {
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    pub a: *const T,
-    pub a_row: usize,
-    pub a_col: usize,
-    pub b: *const T,
-    pub b_row: usize,
-    pub b_col: usize,
-    pub c: *mut T,
-    pub c_row: usize,
-    pub c_col: usize,
-    /// Add to C instead of overwriting it.
-    pub add: bool,
-    /// Only the lower half of C is wanted (m = n). Entries above the diagonal may hold anything afterwards.
-    pub lower: bool,
-}
+use crate::simd::{Product, Simd};
 
 /// Computes one tile of C. With LOWER, entries above its diagonal are left out.
 ///
@@ -34,7 +13,7 @@ pub(crate) struct LaneProduct<T> {
 /// Pointers and strides must describe live matrices with at least MR rows and NV columns; the instruction set must be
 /// present.
 #[inline(always)]
-unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(g: LaneProduct<S::Scalar>) {
+unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(g: Product<S::Scalar>) {
     // SAFETY: all offsets stay inside the matrices described by `g`; the caller guarantees the rest.
     unsafe {
         let mut acc = [[S::zero(); NV]; MR];
@@ -82,15 +61,12 @@ unsafe fn tile<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(g: 
 /// # Safety
 /// As [`tile`], for `count` MR rows.
 #[inline(always)]
-unsafe fn strip<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(
-    mut g: LaneProduct<S::Scalar>,
-    count: usize,
-) {
+unsafe fn strip<S: Simd, const MR: usize, const NV: usize, const LOWER: bool>(mut g: Product<S::Scalar>, count: usize) {
     for _ in 0..count {
         // SAFETY: the caller vouches for all rows and for sixteen numbers per entry.
         unsafe {
             for part in (0..LANES).step_by(S::LANES) {
-                tile::<S, MR, NV, LOWER>(LaneProduct { b: g.b.add(part), c: g.c.add(part), ..g });
+                tile::<S, MR, NV, LOWER>(Product { b: g.b.add(part), c: g.c.add(part), ..g });
             }
             g.a = g.a.wrapping_add(MR * g.a_row);
             g.c = g.c.wrapping_add(MR * g.c_row);
@@ -124,7 +100,7 @@ macro_rules! by_shape {
 /// As [`tile`].
 #[inline(always)]
 #[rustfmt::skip] // one height per line
-unsafe fn run<S: Simd>(rows: usize, cols: usize, count: usize, diagonal: bool, g: LaneProduct<S::Scalar>) {
+unsafe fn run<S: Simd>(rows: usize, cols: usize, count: usize, diagonal: bool, g: Product<S::Scalar>) {
     // SAFETY: passed on.
     unsafe {
         if diagonal {
@@ -155,7 +131,7 @@ fn split(n: usize, most: usize) -> (usize, usize, usize) {
 /// # Safety
 /// `g` must describe live matrices, C apart from A and B; the instruction set must be present.
 #[inline(always)]
-pub(crate) unsafe fn lane_product<S: Simd>(g: LaneProduct<S::Scalar>) {
+pub(crate) unsafe fn lane_product<S: Simd>(g: Product<S::Scalar>) {
     let (high, most) = S::LANE_TILE;
     let (panels, width, wide) = split(g.n, most);
     let mut col = 0;

@@ -6,7 +6,8 @@
 //! faer takes its generic kernels for them, and these follow the type [`FixedArch`], which has vectors of 256 bits on every
 //! machine: AVX2 with FMA where it exists, arrays of the same length with the same fused multiply-add elsewhere.
 //!
-//! Every method passes the call on to f64 or f32, except for sums over a vector, which have one order here.
+//! Every method passes the call on to f64 or f32, except for sums over a vector, which have one order here. The file is long because
+//! faer's traits have dozens of methods, and each needs its line.
 
 use crate::simd::{Level, level};
 use faer::traits::pulp::{self, Simd};

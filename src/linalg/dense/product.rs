@@ -5,8 +5,8 @@
 //! change the speed and no bit.
 
 use crate::Real;
+use crate::simd::Product;
 use crate::simd::dispatch::RawProduct;
-use crate::small::Product;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 /// Rows of A, columns of B and the depth of a block. A block of B (256 x 96 numbers) stays in the second cache while all
@@ -16,6 +16,27 @@ const COLS: usize = 96;
 const DEPTH: usize = 256;
 /// With so few rows of A a copy of B does not pay.
 const FEW_ROWS: usize = 8;
+
+/// The sum of x_i y_i, in eight running sums, because a single one makes every addition wait for the one before. The order of the
+/// sums is fixed, so the bits are the same on every machine.
+///
+/// # Panics
+/// If the lengths differ: a programming error.
+///
+/// ```
+/// assert_eq!(linalg::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+pub fn dot<T: Real>(x: &[T], y: &[T]) -> T {
+    assert_eq!(x.len(), y.len(), "dot: lengths");
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
+    let mut sums = [T::of(0.0); 8];
+    for (x, y) in x.iter().zip(y) {
+        for i in 0..8 {
+            sums[i] += x[i] * y[i];
+        }
+    }
+    sums.into_iter().sum::<T>() + x_rest.iter().zip(y_rest).map(|(x, y)| *x * *y).sum::<T>()
+}
 
 /// C <- alpha A B + beta C on the calling thread. `beta = 0` overwrites C without reading it.
 ///
@@ -59,7 +80,7 @@ fn by_rows<T>(m: &ArrayView2<'_, T>) -> bool {
 }
 
 /// C (+)= A B.
-fn product<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMut2<'_, T>, add: bool) {
+pub(super) fn product<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMut2<'_, T>, add: bool) {
     if c.is_empty() {
         return;
     }
@@ -121,9 +142,12 @@ fn tiles<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMu
         a_col: used(k, a.strides()[1]),
         b: b.as_ptr(),
         b_row: used(k, b.strides()[0]),
+        b_col: 1,
         c: c.as_mut_ptr(),
         c_row: used(m, c.strides()[0]),
+        c_col: 1,
         add,
+        lower: false,
     };
     // SAFETY: shapes and strides are those of live views, with rows as the kernel needs them; C is borrowed exclusively.
     unsafe { T::product(RawProduct(g)) }

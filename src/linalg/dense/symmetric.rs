@@ -23,8 +23,19 @@ pub fn symmetrise<T: Real>(a: ArrayView2<'_, T>) -> Array2<T> {
 
 /// Whether |A - A^T| <= tol max|A| everywhere. False for a matrix that is not square.
 pub fn is_symmetric<T: Real>(a: ArrayView2<'_, T>, tol: f64) -> bool {
+    if !a.is_square() {
+        return false;
+    }
+    // Most matrices are symmetric to the bit, and need no scale. An infinity minus itself is not zero.
+    let n = a.nrows();
+    if let Some(flat) = a.as_slice() {
+        let equal = |i: usize| (0..i).all(|j| flat[i * n + j] - flat[j * n + i] == T::of(0.0));
+        if (0..n).all(equal) {
+            return true;
+        }
+    }
     let scale = a.iter().fold(0.0f64, |m, v| m.max(v.as_f64().abs()));
-    a.is_square() && (0..a.nrows()).all(|i| (0..i).all(|j| (a[[i, j]] - a[[j, i]]).as_f64().abs() <= tol * scale))
+    (0..n).all(|i| (0..i).all(|j| (a[[i, j]] - a[[j, i]]).as_f64().abs() <= tol * scale))
 }
 
 /// The half-vectorisation that keeps inner products: the upper triangle row by row, off-diagonal entries times sqrt 2.

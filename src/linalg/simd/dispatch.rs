@@ -2,16 +2,16 @@
 //!
 //! Results depend neither on the instruction set (see the module above) nor on the number of threads.
 
+use super::Product;
 #[cfg(target_arch = "x86_64")]
 use super::level::{Level, level};
 use super::plain::Plain;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
 use crate::batch::{
-    Clamp, LANES, Lane, LaneProduct, LaneSum, backward_body, forward_body, lane_pack, lane_product, lane_residual_body,
-    lane_sum,
+    Clamp, LANES, Lane, LaneSum, backward_body, forward_body, lane_pack, lane_product, lane_residual_body, lane_sum,
 };
-use crate::small::{AdamStep, Dots, Product, adam_body, add_body, dots, product, residual_body};
+use crate::small::{AdamStep, Dots, adam_body, add_body, dots, product, residual_body};
 
 /// The kernels of a scalar type. Call them through the functions of [`crate::small`] and [`crate::batch`].
 pub trait Kernels: Sized + Copy {
@@ -30,7 +30,7 @@ pub trait Kernels: Sized + Copy {
     #[doc(hidden)]
     fn clamp_backward(c: &mut Clamp<Self>);
     #[doc(hidden)]
-    unsafe fn lane_product(g: RawLaneProduct<Self>);
+    unsafe fn lane_product(g: RawProduct<Self>);
     #[doc(hidden)]
     unsafe fn lane_sum(g: RawLaneSum<Self>);
     #[doc(hidden)]
@@ -43,8 +43,6 @@ pub trait Kernels: Sized + Copy {
 pub struct RawProduct<T>(pub(crate) Product<T>);
 #[doc(hidden)]
 pub struct RawDots<T>(pub(crate) Dots<T>);
-#[doc(hidden)]
-pub struct RawLaneProduct<T>(pub(crate) LaneProduct<T>);
 #[doc(hidden)]
 pub struct RawLaneSum<T>(pub(crate) LaneSum<T>);
 
@@ -91,9 +89,9 @@ macro_rules! kernels {
                     unsafe { dots::<Avx512<$t>>(g) }, unsafe { dots::<Avx2<$t>>(g) }, unsafe { dots::<Plain<$t>>(g) });
                 run(g.0);
             }
-            unsafe fn lane_product(g: RawLaneProduct<Self>) {
+            unsafe fn lane_product(g: RawProduct<Self>) {
                 // SAFETY (of the three calls, here and below): as for `product`.
-                versions!($t, run(g: LaneProduct<$t>) -> (), unsafe { lane_product::<Avx512<$t>>(g) },
+                versions!($t, run(g: Product<$t>) -> (), unsafe { lane_product::<Avx512<$t>>(g) },
                     unsafe { lane_product::<Avx2<$t>>(g) }, unsafe { lane_product::<Plain<$t>>(g) });
                 run(g.0);
             }
@@ -122,3 +120,40 @@ macro_rules! kernels {
 }
 kernels!(f32);
 kernels!(f64);
+
+/// Runs `f` compiled for the instruction set in use.
+///
+/// Only what is inlined into `f` is compiled for that set: all of it must be `#[inline(always)]`, the closure itself too.
+/// Without AVX2 a fused multiply-add of `f` is a call of the C library, which is slow and has the same bits.
+///
+/// ```
+/// use linalg::batch::F64x8;
+/// let (a, b) = (F64x8::splat(2.0), F64x8::splat(3.0));
+/// let c = linalg::simd::vectorised(#[inline(always)] || a.fma(b, F64x8::ONE));
+/// assert_eq!(c.0, [7.0; 8]);
+/// ```
+#[inline(always)]
+pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
+        fn wide<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        #[inline]
+        #[target_feature(enable = "avx2,fma")]
+        fn fma<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        match level() {
+            // SAFETY: `level` only returns what it has found on this machine.
+            Level::Avx512 => unsafe { wide(f) },
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { fma(f) },
+            Level::Plain => f(),
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    f()
+}

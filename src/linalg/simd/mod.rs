@@ -9,6 +9,7 @@
 //! | sums over a long row, and over sixteen samples | sixteen running sums: number i goes to sum i mod 16, each in order with fused multiply-adds; numbers beyond the end count as zero |
 //! | the sum of sixteen numbers | a tree: sum l and sum l + 8 are added, then l and l + 4, l and l + 2, l and l + 1 |
 //! | loops (Adam, residuals, rotations) | one rounding per multiplication and per addition, never fused |
+//! | eight matrices side by side (`batch::F64x8`) | every operation in each lane by itself; `fma` rounds once, other products and sums once each |
 //!
 //! A processor without fused multiply-add computes it in software, see `fma`. There is nothing to choose for accuracy; the
 //! environment variable `REPRO_SIMD` = `avx512`, `avx2` or `plain` exists to compare the versions.
@@ -22,7 +23,7 @@
 //! | `fma` | fused multiply-add in software |
 //! | `level` | which instruction set this machine offers, and which one is in use |
 //! | `bounds` | whether a strided matrix lies inside its slice |
-//! | `dispatch` | every kernel compiled for each instruction set, one of them chosen at run time |
+//! | `dispatch` | every kernel, and any closure ([`vectorised`]), compiled for each instruction set; one of them is chosen at run time |
 
 mod bounds;
 pub(crate) mod dispatch;
@@ -37,6 +38,7 @@ mod transpose;
 mod x86;
 
 pub(crate) use bounds::{inside, used_strides};
+pub use dispatch::vectorised;
 pub use level::{CLASS, Level, has_fma, level, levels, requested_level, set_level};
 
 /// The vector operations that the kernels need. A vector holds `LANES` scalars.
@@ -86,6 +88,29 @@ pub(crate) unsafe trait Simd: Copy {
     const PACK: usize;
     /// Transposes PACK numbers of each of sixteen rows: `to[16 j + l] = rows[l][i + j]`.
     unsafe fn transpose(rows: &[*const Self::Scalar; 16], i: usize, to: *mut Self::Scalar);
+}
+
+/// A product C (+)= A B with A (m, k), B (k, n) and C (m, n): shapes, pointers and strides. All strides count plain numbers.
+///
+/// The small products need contiguous rows of B and C: there `b_col` and `c_col` are 1, and `lower` is not used.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<T> {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub a: *const T,
+    pub a_row: usize,
+    pub a_col: usize,
+    pub b: *const T,
+    pub b_row: usize,
+    pub b_col: usize,
+    pub c: *mut T,
+    pub c_row: usize,
+    pub c_col: usize,
+    /// Add to C instead of overwriting it.
+    pub add: bool,
+    /// Only the lower half of C is wanted (m = n). Entries above the diagonal may hold anything afterwards.
+    pub lower: bool,
 }
 
 /// One register tile of sums.

@@ -13,10 +13,10 @@ mod product_tile;
 mod row_dots;
 
 use crate::simd::dispatch::{RawDots, RawProduct};
-use crate::simd::{inside, used_strides};
+use crate::simd::{Product, inside, used_strides};
 pub use loops::{AdamStep, adam_step, add_to, prefetch, residual};
 pub(crate) use loops::{adam_body, add_body, residual_body};
-pub(crate) use product_tile::{Product, product};
+pub(crate) use product_tile::product;
 pub(crate) use row_dots::{Dots, dots};
 
 pub use crate::simd::dispatch::Kernels;
@@ -54,7 +54,8 @@ pub fn small_gemm<T: Kernels>(
     assert!(inside(c.len(), (m, n), (c_row, 1)) && (m == 1 || n <= c_row), "small_gemm: C is too short");
     let (a_row, a_col) = used_strides((m, k), (a_row, a_col));
     let (b_row, c_row) = (used_strides((k, n), (b_row, 1)).0, used_strides((m, n), (c_row, 1)).0);
-    let g = Product { m, n, k, a: a.as_ptr(), a_row, a_col, b: b.as_ptr(), b_row, c: c.as_mut_ptr(), c_row, add };
+    let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+    let g = Product { m, n, k, a, a_row, a_col, b, b_row, b_col: 1, c, c_row, c_col: 1, add, lower: false };
     // SAFETY: the asserts bound every offset; C is borrowed exclusively, so it overlaps neither A nor B.
     unsafe { T::product(RawProduct(g)) }
 }

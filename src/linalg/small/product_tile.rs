@@ -3,24 +3,7 @@
 //! A is read one scalar at a time, so it may have any strides; rows of B and C must be contiguous. Nothing is packed: the
 //! matrices of a training step fit into the first two caches, and the training step stores them in this layout.
 
-use crate::simd::Simd;
-
-/// A product C (+)= A B: shapes, pointers and strides.
-#[derive(Clone, Copy)]
-pub(crate) struct Product<T> {
-    pub m: usize,
-    pub n: usize,
-    pub k: usize,
-    pub a: *const T,
-    pub a_row: usize,
-    pub a_col: usize,
-    pub b: *const T,
-    pub b_row: usize,
-    pub c: *mut T,
-    pub c_row: usize,
-    /// Add to C instead of overwriting it.
-    pub add: bool,
-}
+use crate::simd::{Product, Simd};
 
 /// Computes one tile, whose corner is `g.c`. `last` masks the last of its NV vectors, unless the tile is FULL: a mask takes
 /// a register, and AMD's cores store under a mask lane by lane, so only tiles at the edge use one.

@@ -1,7 +1,7 @@
 //! What decompositions promise, on random matrices of any shape, rank and scale, at every instruction set.
 
 use linalg::simd::{levels, set_level};
-use linalg::{cholesky, eigh, lstsq, matmul, solve_spd, svd, symmetrise};
+use linalg::{cholesky, dot, eigh, lstsq, matmul, pivoted_cholesky, solve_spd, svd, symmetrise};
 use ndarray::{Array2, ArrayView2};
 use proptest::prelude::*;
 
@@ -77,6 +77,34 @@ proptest! {
         }
     }
 
+    #[test]
+    fn pivoted_cholesky_rebuilds_a_matrix_of_any_rank(
+        n in 1usize..50, rank in 0usize..50, scale in -8..8i32, numbers in prop::collection::vec(-1.0..1.0f64, 97),
+    ) {
+        let half = low_rank(n, n, rank.min(n), 10f64.powi(scale), &numbers);
+        let a = matmul(half.view(), half.t());
+        for level in levels() {
+            set_level(level);
+            let l = pivoted_cholesky(a.view()).unwrap();
+            prop_assert!(l.ncols() <= n);
+            prop_assert!(largest((&matmul(l.view(), l.t()) - &a).view()) <= 1e-13 * n as f64 * largest(a.view()));
+        }
+    }
+
+    /// Against a sum in higher precision, at any length.
+    #[test]
+    fn dot_is_the_sum_of_products(x in prop::collection::vec(-1.0..1.0f64, 0..70)) {
+        let y: Vec<f64> = x.iter().rev().map(|v| v * 1.5 + 0.1).collect();
+        let (mut sum, mut lost) = (0.0f64, 0.0f64);
+        for (a, b) in x.iter().zip(&y) {
+            let product = a * b;
+            let next = sum + product;
+            lost += (sum - next) + product + a.mul_add(*b, -product);
+            sum = next;
+        }
+        prop_assert!((dot(&x, &y) - (sum + lost)).abs() <= 1e-14 * x.len() as f64);
+    }
+
     /// The residual is orthogonal to the columns, and no other solution is shorter: X lies in the row space of A.
     #[test]
     fn least_squares_of_any_rank_has_an_orthogonal_residual_and_least_norm(
@@ -121,6 +149,24 @@ fn least_squares_sees_a_singular_matrix_behind_a_harmless_diagonal() {
     let x = lstsq(a.view(), b.view(), 1e-12).unwrap();
     // Through the inverse entries of the solution reach 2^57; the solution of least norm has none above a few.
     assert!(largest(x.view()) < 100.0, "{}", largest(x.view()));
+}
+
+/// A tall system of condition 1e4 with a known solution: the error is that of its condition, not of its square.
+#[test]
+fn least_squares_of_a_tall_matrix_is_as_accurate_as_its_condition_allows() {
+    let (m, n) = (900, 60);
+    let a = Array2::from_shape_fn((m, n), |(i, j)| {
+        let x = (i as f64 - 450.0) / 450.0;
+        ((j as f64 + 1.0) * x * 1.7 + j as f64).cos() + if j == 0 { 30.0 } else { 0.0 }
+    });
+    let s = svd(a.view()).unwrap().s;
+    let condition = s[0] / s[n - 1];
+    let want = Array2::from_shape_fn((n, 3), |(i, j)| ((1 + i + 7 * j) as f64).sin());
+    let b = matmul(a.view(), want.view());
+    let x = lstsq(a.view(), b.view(), 1e-13).unwrap();
+    let error = largest((&x - &want).view());
+    println!("condition {condition:.1e}, error {error:.1e}");
+    assert!(condition > 1e3 && error < 20.0 * condition * f64::EPSILON, "{condition:e} {error:e}");
 }
 
 /// A reversed axis of length one has a negative stride that a copy keeps: the product once copied for ever.

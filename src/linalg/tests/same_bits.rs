@@ -1,5 +1,5 @@
 //! Every kernel gives the same bits at every instruction set of this machine, over thousands of random shapes: those of
-//! the definition at the head of `linalg::simd`, written here as plain loops.
+//! the definition at the head of `linalg::simd`, written here as plain loops. The file is long because it writes out every kernel.
 
 use linalg::Real;
 use linalg::batch::{Clamp, LANES, Store, lane_gemm, lane_gradient, lane_put, lane_residual};
@@ -320,6 +320,7 @@ fn decompositions<T: Real>(seed: u64) {
             [flat(d.u), d.s.to_vec(), flat(d.vt)].concat()
         });
         same(&format!("cholesky {n}"), || flat(linalg::cholesky(gram.view()).unwrap()));
+        same(&format!("pivoted cholesky {n}"), || flat(linalg::pivoted_cholesky(gram.view()).unwrap()));
         same(&format!("solve_spd {n}"), || flat(linalg::solve_spd(gram.view(), a.t()).unwrap()));
         let b = Array2::from_shape_vec((n + 7, 3), r.numbers::<T>((n + 7) * 3)).unwrap();
         same(&format!("lstsq {n}"), || flat(linalg::lstsq(a.view(), b.view(), T::of(1e-12)).unwrap()));

@@ -101,7 +101,7 @@ impl Overlaid {
             for (stage, body) in stages {
                 copy.stage(stage, &what)?.override_by(body, &format!("{what}, stage `{}`", stage.text()))?;
             }
-            if name.text() == chosen {
+            if name.is(chosen) {
                 found = Some(copy);
             }
         }
@@ -119,12 +119,14 @@ impl Overlaid {
     }
 
     fn stage(&mut self, name: &Node, what: &str) -> Result<&mut Declared> {
-        let names: Vec<String> = self.stages.iter().map(|s| s.name.text()).collect();
         let text = name.text();
-        self.stages
-            .iter_mut()
-            .find(|s| s.name.text() == text)
-            .ok_or_else(|| ConfigError::at(name, format!("{what}: there is no stage `{text}`")).suggest(&text, &names))
+        match self.stages.iter().position(|s| s.name.is(&text)) {
+            Some(at) => Ok(&mut self.stages[at]),
+            None => {
+                let names: Vec<String> = self.stages.iter().map(|s| s.name.text()).collect();
+                Err(ConfigError::at(name, format!("{what}: there is no stage `{text}`")).suggest(&text, &names))
+            }
+        }
     }
 
     /// `name=value`, `seed=value` or `stage.key=value`; the value is YAML.
@@ -255,8 +257,8 @@ pub(crate) fn map<'a>(node: &'a Node, what: &str) -> Result<&'a [(Node, Node)]> 
 /// Refuses keys that are not in the list.
 pub(crate) fn keys(node: &Node, allowed: &[&str], what: &str) -> Result<()> {
     for (key, _) in map(node, what)? {
-        let text = key.text();
-        if !allowed.contains(&text.as_str()) {
+        if !allowed.iter().any(|name| key.is(name)) {
+            let text = key.text();
             return Err(ConfigError::at(key, format!("{what}: unknown key `{text}`")).suggest(&text, allowed));
         }
     }

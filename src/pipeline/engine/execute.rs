@@ -40,9 +40,9 @@ impl Engine {
                     };
                     return Outcome::Ran { taken, provenance };
                 }
-                Err(error) => failed(error.into()),
+                Err(error) => failed(error.into(), &job.scratch),
             },
-            Err(error) => failed(error),
+            Err(error) => failed(error, &job.scratch),
         };
         let _ = std::fs::remove_dir_all(&scratch);
         outcome
@@ -120,8 +120,8 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// A full disk stops the run, wherever it shows first; any other error is the unit's own.
-fn failed(error: StageError) -> Outcome {
+/// A full disk stops the run, wherever it shows first; any other error is the unit's own. `scratch` is where units write.
+fn failed(error: StageError, scratch: &Path) -> Outcome {
     let error = match error.downcast::<Error>() {
         Ok(error) => {
             return match *error {
@@ -136,7 +136,7 @@ fn failed(error: StageError) -> Outcome {
         if let Some(io) = inner.downcast_ref::<std::io::Error>()
             && matches!(io.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
         {
-            return Outcome::Broken { error: Error::DiskFull(PathBuf::from("the scratch folder of the store")) };
+            return Outcome::Broken { error: Error::DiskFull(scratch.to_path_buf()) };
         }
         cause = inner.source();
     }

@@ -64,10 +64,10 @@ impl Engine {
         let mut assumed: Vec<Option<Arc<Record>>> = vec![None; plan.units.len()];
         for (index, unit) in plan.units.iter().enumerate() {
             let stage = &plan.stages[unit.stage].name;
-            let parts = judge.parts(index, |i| assumed[i].clone());
+            let (current, _) = judge.key(index, |i| assumed[i].as_deref());
             assumed[index] = self.store().journal.with(|journal| {
                 let complete = unit.inputs.iter().all(|&i| assumed[i].is_some());
-                let current = journal.records.get_key_value(&parts.key()).filter(|_| complete);
+                let current = journal.records.get_key_value(&current).filter(|_| complete);
                 let last = || {
                     let key = journal.history.get(stage)?.get(&unit.label)?.last()?;
                     journal.records.get_key_value(key)

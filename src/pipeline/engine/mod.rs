@@ -224,7 +224,7 @@ impl Engine {
         let mut text = String::new();
         for unit in &self.plan.units {
             let kind = &self.plan.stages[unit.stage].kind;
-            let (name, schema, code) = (kind.name(), kind.schema(), code[unit.stage].0);
+            let (name, schema, code) = (kind.name(), kind.schema(), code[unit.stage]);
             text +=
                 &format!("{:?} {name:?} {schema} {code} {:?} {} {:?}\n", unit.id, unit.params, unit.seed, unit.inputs);
         }

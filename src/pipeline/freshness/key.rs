@@ -74,6 +74,11 @@ fn text(out: &mut Vec<u8>, s: &str) {
 
 /// The digest of a set of sources.
 pub fn code_digest(sources: &Sources) -> Digest {
+    digest_sources(sources.iter())
+}
+
+/// The same of sources that come sorted by path, each once.
+pub(crate) fn digest_sources<'a>(sources: impl Iterator<Item = (&'a String, &'a String)>) -> Digest {
     let mut bytes = b"repro code 1\0".to_vec();
     for (path, digest) in sources {
         text(&mut bytes, path);
@@ -93,29 +98,50 @@ pub fn derive_seed(run_seed: u64, kind: &str, params: &Value) -> u64 {
     u64::from_le_bytes([digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7]])
 }
 
+/// The bytes that a key is the digest of, in the order of the table above. Inputs come sorted by unit, their artefacts by
+/// name, externals by name.
+pub(crate) struct KeyBytes(Vec<u8>);
+
+impl KeyBytes {
+    /// Begins a key. `inputs` is the number of units that [`KeyBytes::input`] is told of.
+    pub(crate) fn new(kind: &str, schema: u32, code: Digest, params: &Value, seed: u64, inputs: usize) -> Self {
+        let mut bytes = b"repro key 1\0".to_vec();
+        text(&mut bytes, kind);
+        bytes.extend(schema.to_le_bytes());
+        bytes.extend(code.0);
+        params.write_canonical(&mut bytes);
+        bytes.extend(seed.to_le_bytes());
+        bytes.extend((inputs as u64).to_le_bytes());
+        Self(bytes)
+    }
+
+    /// Adds an upstream unit.
+    pub(crate) fn input<'a>(&mut self, unit: &str, artefacts: impl ExactSizeIterator<Item = (&'a String, &'a Digest)>) {
+        text(&mut self.0, unit);
+        self.0.extend((artefacts.len() as u64).to_le_bytes());
+        for (name, digest) in artefacts {
+            text(&mut self.0, name);
+            self.0.extend(digest.0);
+        }
+    }
+
+    /// Ends the key.
+    pub(crate) fn end(mut self, externals: &BTreeMap<String, String>) -> Key {
+        for (name, state) in externals {
+            text(&mut self.0, name);
+            text(&mut self.0, state);
+        }
+        Digest::of(&self.0)
+    }
+}
+
 impl KeyParts {
     /// The key.
     pub fn key(&self) -> Key {
-        let mut bytes = b"repro key 1\0".to_vec();
-        text(&mut bytes, &self.kind);
-        bytes.extend(self.schema.to_le_bytes());
-        bytes.extend(self.code.0);
-        self.params.write_canonical(&mut bytes);
-        bytes.extend(self.seed.to_le_bytes());
-        bytes.extend((self.inputs.len() as u64).to_le_bytes());
-        for (unit, artefacts) in &self.inputs {
-            text(&mut bytes, unit);
-            bytes.extend((artefacts.len() as u64).to_le_bytes());
-            for (name, digest) in artefacts {
-                text(&mut bytes, name);
-                bytes.extend(digest.0);
-            }
-        }
-        for (name, state) in &self.externals {
-            text(&mut bytes, name);
-            text(&mut bytes, state);
-        }
-        Digest::of(&bytes)
+        let (kind, inputs) = (&self.kind, self.inputs.len());
+        let mut bytes = KeyBytes::new(kind, self.schema, self.code, &self.params, self.seed, inputs);
+        self.inputs.iter().for_each(|(unit, artefacts)| bytes.input(unit, artefacts.iter()));
+        bytes.end(&self.externals)
     }
 
     /// What changed from `self` (then) to `new` (now), as reasons. `sources` finds a set of sources by its digest.

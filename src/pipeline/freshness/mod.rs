@@ -10,6 +10,7 @@ pub mod key;
 pub mod stale;
 
 use crate::error::Result;
+use crate::kind::Kind;
 use crate::kind::context::Environment;
 use crate::plan::Plan;
 use crate::store::Store;
@@ -17,9 +18,9 @@ use crate::store::index::Index;
 use crate::store::objects::Health;
 use crate::store::record::Record;
 use crate::value::digest::Digest;
-use key::{Key, KeyParts, Sources, code_digest};
+use key::{Key, KeyBytes, KeyParts, Sources, code_digest, digest_sources};
 use stale::Stale;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// Whether a unit has a current result.
@@ -41,46 +42,106 @@ pub(crate) struct Judge<'a> {
     plan: &'a Plan,
     store: &'a Store,
     env: &'a Environment,
-    /// Per stage: its sources and their digest.
-    pub(crate) code: Vec<(Digest, Sources)>,
+    /// Per stage: the digest of its sources.
+    pub(crate) code: Vec<Digest>,
     /// Per stage, found when first asked for: the last results of units that the plan no longer has.
     former: Vec<OnceLock<Vec<(String, Key)>>>,
+    /// [`Judge::sources`], found when first asked for.
+    now: OnceLock<BTreeMap<Digest, Sources>>,
+}
+
+/// The record of a unit that is fresh.
+fn fresh(state: &Option<Freshness>) -> Option<&Record> {
+    if let Some(Freshness::Fresh { record, .. }) = state { Some(record) } else { None }
+}
+
+/// The sources of a kind by path.
+fn sources_of(kind: &dyn Kind) -> Sources {
+    kind.sources().iter().cloned().collect()
 }
 
 impl<'a> Judge<'a> {
     pub(crate) fn new(plan: &'a Plan, store: &'a Store, env: &'a Environment) -> Self {
+        // Several stages have one kind, and a kind reaches hundreds of sources.
+        let mut known: HashMap<&str, Digest> = HashMap::new();
         let code = plan.stages.iter().map(|stage| {
-            let sources: Sources = stage.kind.sources().iter().cloned().collect();
-            (code_digest(&sources), sources)
+            *known.entry(stage.kind.name()).or_insert_with(|| {
+                let sources = stage.kind.sources();
+                match sources.is_sorted_by(|a, b| a.0 < b.0) {
+                    true => digest_sources(sources.iter().map(|(path, digest)| (path, digest))),
+                    false => code_digest(&sources_of(stage.kind.as_ref())),
+                }
+            })
         });
+        let code = code.collect();
         let former = plan.stages.iter().map(|_| OnceLock::new()).collect();
-        Self { plan, store, env, code: code.collect(), former }
+        Self { plan, store, env, code, former, now: OnceLock::new() }
+    }
+
+    /// The sources of every stage by their digest.
+    pub(crate) fn sources(&self) -> BTreeMap<Digest, Sources> {
+        let all = self.code.iter().zip(&self.plan.stages);
+        all.map(|(digest, stage)| (*digest, sources_of(stage.kind.as_ref()))).collect()
+    }
+
+    /// What a unit depends on outside the DAG.
+    fn externals(&self, unit: usize) -> BTreeMap<String, String> {
+        let u = &self.plan.units[unit];
+        // When a kind cannot say what it depends on, its error enters the key. The unit then runs, meets the same error and
+        // reports it.
+        let externals = self.plan.stages[u.stage].kind.externals(&u.params, self.env);
+        externals.unwrap_or_else(|e| BTreeMap::from([("error".to_string(), e.to_string())]))
     }
 
     /// The key parts of a unit whose inputs have the records that `record` gives; inputs without one are left out.
-    pub(crate) fn parts(&self, unit: usize, record: impl Fn(usize) -> Option<Arc<Record>>) -> KeyParts {
+    pub(crate) fn parts<'r>(&self, unit: usize, record: impl Fn(usize) -> Option<&'r Record>) -> KeyParts {
+        self.parts_with(unit, self.externals(unit), record)
+    }
+
+    /// The same with externals that are known already: asking for them may read large files.
+    pub(crate) fn parts_with<'r>(
+        &self,
+        unit: usize,
+        externals: BTreeMap<String, String>,
+        record: impl Fn(usize) -> Option<&'r Record>,
+    ) -> KeyParts {
         let u = &self.plan.units[unit];
         let kind = &self.plan.stages[u.stage].kind;
         let digests = |r: &Record| r.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
-        let inputs = u.inputs.iter().filter_map(|&i| Some((self.plan.units[i].id.clone(), digests(&*record(i)?))));
+        let inputs = u.inputs.iter().filter_map(|&i| Some((self.plan.units[i].id.clone(), digests(record(i)?))));
         KeyParts {
             kind: kind.name().to_string(),
             schema: kind.schema(),
-            code: self.code[u.stage].0,
+            code: self.code[u.stage],
             params: u.params.clone(),
             seed: u.seed,
             inputs: inputs.collect(),
-            // When a kind cannot say what it depends on, its error enters the key. The unit then runs, meets the same
-            // error and reports it.
-            externals: kind
-                .externals(&u.params, self.env)
-                .unwrap_or_else(|e| BTreeMap::from([("error".to_string(), e.to_string())])),
+            externals,
         }
     }
 
-    /// Judges a unit whose inputs are known by their records.
-    pub(crate) fn judge(&self, parts: &KeyParts, health: bool) -> Result<Freshness> {
-        let key = parts.key();
+    /// The key of a unit whose inputs have the records that `record` gives, with its externals. It is the key of
+    /// [`Judge::parts`], without copying them: most units are fresh, and nobody wants their parts.
+    pub(crate) fn key<'r>(
+        &self,
+        unit: usize,
+        record: impl Fn(usize) -> Option<&'r Record>,
+    ) -> (Key, BTreeMap<String, String>) {
+        let u = &self.plan.units[unit];
+        let kind = &self.plan.stages[u.stage].kind;
+        let id = |i: usize| self.plan.units[i].id.as_str();
+        let mut inputs: Vec<(&str, &Record)> = u.inputs.iter().filter_map(|&i| Some((id(i), record(i)?))).collect();
+        inputs.sort_unstable_by_key(|(id, _)| *id);
+        let mut bytes = KeyBytes::new(kind.name(), kind.schema(), self.code[u.stage], &u.params, u.seed, inputs.len());
+        for (id, record) in inputs {
+            bytes.input(id, record.artefacts.iter().map(|(name, a)| (name, &a.digest)));
+        }
+        let externals = self.externals(unit);
+        (bytes.end(&externals), externals)
+    }
+
+    /// Judges a unit by its key. `health` asks for the objects too.
+    pub(crate) fn judge(&self, key: Key, health: bool) -> Result<Freshness> {
         if !health {
             let record = self.store.journal.with(|i| i.records.get(&key).cloned());
             return Ok(match record {
@@ -118,16 +179,13 @@ impl<'a> Judge<'a> {
         let mut stale = self.plan.units[unit].inputs.iter().filter(stale);
         match stale.next() {
             Some(&upstream) => Ok(Freshness::Unknown { upstream, count: 1 + stale.count() }),
-            None => self.judge(&self.parts_in(unit, states), health),
+            None => self.judge(self.key(unit, |i| fresh(&states[i])).0, health),
         }
     }
 
     /// The key parts of a unit whose inputs have been judged; inputs without a current result are left out.
     pub(crate) fn parts_in(&self, unit: usize, states: &[Option<Freshness>]) -> KeyParts {
-        self.parts(unit, |i| match &states[i] {
-            Some(Freshness::Fresh { record, .. }) => Some(record.clone()),
-            _ => None,
-        })
+        self.parts(unit, |i| fresh(&states[i]))
     }
 
     /// Why a unit is stale, and the former unit it was compared with when that has another label. `parts` gives the
@@ -200,10 +258,8 @@ impl<'a> Judge<'a> {
             });
             candidates.extend(former.iter().map(|(label, key)| (label, key)));
         }
-        let sources = |digest: &Digest| {
-            let mine = self.code.iter().find(|(d, _)| d == digest).map(|(_, s)| s);
-            mine.or_else(|| index.sources.get(digest).map(AsRef::as_ref))
-        };
+        let mine = self.now.get_or_init(|| self.sources());
+        let sources = |digest: &Digest| mine.get(digest).or_else(|| index.sources.get(digest).map(AsRef::as_ref));
         let diffs = candidates.into_iter().filter_map(|(label, key)| {
             let record = index.records.get(key)?;
             Some((label.clone(), record.parts.diff(parts, known, sources)))

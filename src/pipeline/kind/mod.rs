@@ -9,7 +9,7 @@
 //! /// Writes the square of `x`.
 //! struct Square;
 //!
-//! #[derive(serde::Serialize, serde::Deserialize)]
+//! #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 //! #[serde(deny_unknown_fields)]
 //! struct Params { x: f64, #[serde(default)] digits: usize }
 //!
@@ -34,6 +34,7 @@ pub mod context;
 use crate::value::Value;
 use crate::value::typed::{ParamError, from_value, to_value};
 use context::{Context, Environment};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -68,6 +69,12 @@ pub trait Kind: Send + Sync {
     /// parameters must return equal values, since this is what enters the key.
     fn check(&self, params: &Value) -> Result<Value, ParamError>;
 
+    /// The parameters as a JSON Schema, for editors and for `repro kinds`: names, types, defaults and what each means.
+    /// The default allows everything.
+    fn parameters(&self) -> serde_json::Value {
+        serde_json::json!({ "type": "object" })
+    }
+
     /// Parameters that do not matter to randomness: how long to train, say. They stay out of the unit's seed, so that the
     /// same model trained longer starts where it started before.
     fn seedless(&self) -> &[&str] {
@@ -98,7 +105,8 @@ pub trait Stage: Send + Sync + 'static {
     /// See [`Kind::seedless`].
     const SEEDLESS: &'static [&'static str] = &[];
     /// The parameters, with `#[serde(deny_unknown_fields)]` and `#[serde(default)]` where a default exists.
-    type Params: Serialize + DeserializeOwned;
+    /// Their doc comments are what [`Kind::parameters`] says of them.
+    type Params: Serialize + DeserializeOwned + JsonSchema;
 
     /// Refuses parameters that have the right types and make no sense (a rank of 0, say).
     fn check(&self, params: &Self::Params) -> Result<(), ParamError> {
@@ -140,6 +148,10 @@ impl<S: Stage> Kind for Typed<S> {
     }
     fn seedless(&self) -> &[&str] {
         S::SEEDLESS
+    }
+    fn parameters(&self) -> serde_json::Value {
+        let settings = schemars::generate::SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true);
+        settings.into_generator().into_root_schema_for::<S::Params>().to_value()
     }
     fn check(&self, params: &Value) -> Result<Value, ParamError> {
         let typed: S::Params = from_value(params)?;

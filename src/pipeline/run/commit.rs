@@ -12,7 +12,7 @@ use crate::store::objects::Stat;
 use crate::store::record::{Host, Record};
 use crate::store::{Store, Taken};
 use crate::value::digest::Digest;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -47,7 +47,7 @@ impl Finished {
 
 /// What records refer to by digest.
 pub(crate) struct Shared<'a> {
-    pub code: &'a [(Digest, Sources)],
+    pub code: &'a BTreeMap<Digest, Sources>,
     pub host: (Digest, &'a Host),
 }
 

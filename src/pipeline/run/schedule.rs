@@ -162,7 +162,7 @@ impl<'a> Scheduler<'a> {
     /// Starts the committer and drives the run.
     fn work(&mut self, executor: &mut dyn Executor, session: &Session) -> Result<()> {
         let engine = self.engine;
-        let code = self.judge.code.clone();
+        let code = self.judge.sources();
         let shared = Shared { code: &code, host: (engine.host_digest(), engine.host()) };
         let (sender, inbox) = channel();
         let outbox = sender.clone();
@@ -208,9 +208,9 @@ impl<'a> Scheduler<'a> {
 
     /// All inputs are done: looks for a result. Without one the unit is ready. Returns whether it is done.
     pub(super) fn resolve(&mut self, unit: usize) -> Result<bool> {
-        let record = |i: usize| if let Phase::Done(record) = &self.phases[i] { Some(record.clone()) } else { None };
-        let parts = self.judge.parts(unit, record);
-        let (key, damage) = match self.judge.judge(&parts, true)? {
+        let record = |i: usize| if let Phase::Done(record) = &self.phases[i] { Some(&**record) } else { None };
+        let (key, externals) = self.judge.key(unit, record);
+        let (key, damage) = match self.judge.judge(key, true)? {
             Freshness::Fresh { key, record } if !self.forced[unit] => {
                 self.phases[unit] = Phase::Done(record);
                 self.keys[unit] = Some(key);
@@ -220,6 +220,7 @@ impl<'a> Scheduler<'a> {
             Freshness::Stale { key, damage } => (key, damage),
             Freshness::Unknown { .. } => return Ok(false),
         };
+        let parts = self.judge.parts_with(unit, externals, record);
         self.keys[unit] = Some(key);
         self.tasks[unit] = Some(UnitTask { key, parts, damage, attempt: 1, waited: false });
         self.ready(unit);

@@ -56,6 +56,17 @@ impl Store {
         Ok(Self { folder, journal, objects, seen: Mutex::default() })
     }
 
+    /// Opens the store while `work` runs: reading the journal of a large project takes as long as checking its pipeline.
+    pub fn open_beside<T>(folder: PathBuf, work: impl FnOnce() -> T) -> (T, Result<Self>) {
+        std::thread::scope(|scope| {
+            let read = || Self::open(folder.clone());
+            let reader = std::thread::Builder::new().name("store".to_string()).spawn_scoped(scope, read);
+            let done = work();
+            // Where the system gives no thread, this one reads.
+            (done, reader.ok().and_then(|reader| reader.join().ok()).unwrap_or_else(read))
+        })
+    }
+
     /// The folder of the store.
     pub fn folder(&self) -> &Path {
         &self.folder

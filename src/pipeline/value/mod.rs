@@ -9,6 +9,7 @@
 
 pub mod digest;
 mod map;
+mod ser;
 pub(crate) mod size;
 pub mod typed;
 

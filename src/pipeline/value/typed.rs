@@ -108,26 +108,7 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, ParamError> {
 
 /// Writes a typed struct as a value. Numbers that are not finite have no place in a key and are refused.
 pub fn to_value<T: Serialize>(typed: &T) -> Result<Value, ParamError> {
-    from_json(serde_json::to_value(typed).map_err(|e| ParamError::new("", e))?)
-}
-
-fn from_json(json: serde_json::Value) -> Result<Value, ParamError> {
-    use serde_json::Value as Json;
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(b) => Value::Bool(b),
-        Json::Number(n) => match (n.as_i64(), n.as_f64()) {
-            (Some(i), _) => Value::Int(i),
-            (None, Some(x)) if n.is_f64() && x.is_finite() => Value::Float(x),
-            _ => return Err(ParamError::new("", format!("{n} is too large for a parameter"))),
-        },
-        Json::String(s) => Value::Str(s),
-        Json::Array(items) => Value::List(items.into_iter().map(from_json).collect::<Result<_, _>>()?),
-        Json::Object(map) => {
-            let entries: Result<Vec<_>, _> = map.into_iter().map(|(k, v)| Ok((k, from_json(v)?))).collect();
-            Value::Map(entries?.into_iter().collect())
-        }
-    })
+    typed.serialize(super::ser::ToValue)
 }
 
 struct De<'a>(&'a Value);

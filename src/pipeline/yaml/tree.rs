@@ -78,7 +78,12 @@ impl Node {
 
     /// The value under a key, when this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Node> {
-        self.entries()?.iter().find(|(k, _)| k.text() == key).map(|(_, v)| v)
+        self.entries()?.iter().find(|(k, _)| k.is(key)).map(|(_, v)| v)
+    }
+
+    /// Whether [`Node::text`] is this, without making it.
+    pub fn is(&self, text: &str) -> bool {
+        if let Data::Scalar(Value::Str(s)) = &self.data { s == text } else { self.text() == text }
     }
 
     /// A scalar's text, as it would be written bare; empty for lists and maps.

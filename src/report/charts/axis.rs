@@ -105,8 +105,7 @@ impl Ruler {
 
     /// The labelled ticks.
     pub fn ticks(&self) -> Vec<(f64, String)> {
-        let all = self.key_points(BoldPoints(self.labels)).into_iter().map(|v| (v, self.format_ext(&v)));
-        all.filter(|t| !t.1.is_empty()).collect()
+        self.key_points(BoldPoints(self.labels)).into_iter().map(|v| (v, self.format_ext(&v))).collect()
     }
 
     /// Whether the axis can show `v` at all.
@@ -163,7 +162,9 @@ impl Ranged for Ruler {
                 let mut all = LogCoord::from((1.0..self.high / unit).log_scale()).key_points(hint);
                 // Plotters names a power of ten twice when it also names its multiples.
                 all.dedup_by(|b, a| *b < *a * 1.001);
-                all.into_iter().map(|v| v * unit).filter(|v| *v >= self.low * 0.999).collect()
+                // What has no label gets no tick either: a grid line at each multiple would hide the points.
+                let shown = |v: &f64| *v >= self.low * 0.999 && !self.format_ext(v).is_empty();
+                all.into_iter().map(|v| v * unit).filter(shown).collect()
             }
         }
     }

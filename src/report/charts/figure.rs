@@ -9,6 +9,7 @@ use crate::charts::style::{Rgb, Stroke, Width};
 use crate::drawing::paint;
 use crate::drawing::scene::Scene;
 use crate::error::Error;
+use crate::frames::Summary;
 
 pub use crate::source::Source;
 
@@ -23,8 +24,21 @@ pub struct Line {
     pub y: Vec<f64>,
     /// Lower and upper edge of the band, one per point.
     pub band: Option<(Vec<f64>, Vec<f64>)>,
-    /// Colour, dash, marker.
-    pub stroke: Stroke,
+    /// Colour, dash, marker; that of the first curve when `None`.
+    pub stroke: Option<Stroke>,
+}
+
+impl Line {
+    /// A curve through the means, with a band from the least to the largest value.
+    pub fn summarised(name: impl Into<String>, points: &[(f64, Summary)]) -> Self {
+        let of = |f: fn(&Summary) -> f64| points.iter().map(|p| f(&p.1)).collect::<Vec<_>>();
+        let band = Some((of(|s| s.min), of(|s| s.max)));
+        Line { name: name.into(), x: points.iter().map(|p| p.0).collect(), y: of(|s| s.mean), band, stroke: None }
+    }
+
+    pub(crate) fn look(&self) -> Stroke {
+        self.stroke.unwrap_or(Stroke::nth(0))
+    }
 }
 
 /// A cloud of points.
@@ -194,18 +208,17 @@ impl Figure {
         height: f64,
         panels: Vec<Panel>,
     ) -> Self {
-        Figure {
-            id: id.into(),
-            title: title.into(),
-            source,
-            alt: String::new(),
-            caption: String::new(),
-            width,
-            body: Body::Panels { panels, columns, height },
-            colors: None,
-            legend: None,
-            own_legends: false,
-        }
+        Self::of(id, title, source, width, Body::Panels { panels, columns, height })
+    }
+
+    /// A free drawing that shows no data.
+    pub fn drawing(id: &str, title: &str, width: Width, drawing: Scene) -> Self {
+        Self::of(id, title, Source::None, width, Body::Drawing(drawing))
+    }
+
+    fn of(id: &str, title: &str, source: Source, width: Width, body: Body) -> Self {
+        let (id, title, alt, caption) = (id.into(), title.into(), String::new(), String::new());
+        Figure { id, title, source, alt, caption, width, body, colors: None, legend: None, own_legends: false }
     }
 
     /// Set the words: alternative text and caption.

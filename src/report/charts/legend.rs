@@ -25,7 +25,7 @@ pub(crate) fn collect(panels: &[Panel]) -> Vec<Key> {
     for p in panels {
         match &p.content {
             Content::Xy(xy) => {
-                xy.lines.iter().for_each(|l| add(&l.name, Look::Line(l.stroke)));
+                xy.lines.iter().for_each(|l| add(&l.name, Look::Line(l.look())));
                 xy.points.iter().for_each(|q| add(&q.name, Look::Point(q.stroke)));
             }
             Content::Dots(d) => {

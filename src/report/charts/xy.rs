@@ -152,7 +152,7 @@ impl<'a> Fitted<'a> {
         self.x.shows(*x) && self.y.shows(*y)
     }
 
-    /// The band of a curve, one polygon per run without gaps. A lower edge that a logarithmic axis cannot show goes to the bottom.
+    /// The band of a curve, one polygon per run without gaps: plotters' AreaSeries fills down to one height, not to a second curve. A lower edge that a logarithmic axis cannot show goes to the bottom.
     fn band<'c>(&self, chart: &mut Chart<'c, Ruler>, l: &Line) -> Drawn {
         let Some((low, high)) = &l.band else { return Ok(()) };
         let edges: Vec<(f64, f64, f64)> =
@@ -161,15 +161,15 @@ impl<'a> Fitted<'a> {
             let upper = run.iter().map(|e| (e.0, e.2));
             let lower = run.iter().rev().map(|e| (e.0, e.1.max(self.y.ends().0)));
             let corners: Vec<(f64, f64)> = upper.chain(lower).collect();
-            chart.draw_series([Polygon::new(corners, l.stroke.color.mix(0.16).filled())])?;
+            chart.draw_series([Polygon::new(corners, l.look().color.mix(0.16).filled())])?;
         }
         Ok(())
     }
 
     fn curve<'c>(&self, chart: &mut Chart<'c, Ruler>, l: &Line) -> Drawn {
         let points: Vec<(f64, f64)> = l.x.iter().copied().zip(l.y.iter().copied()).collect();
-        let style = stroke(l.stroke.color, l.stroke.width);
-        let (dash, gap) = DASHES[l.stroke.dash];
+        let look = l.look();
+        let (style, (dash, gap)) = (stroke(look.color, look.width), DASHES[look.dash]);
         for run in points.split(|p| !self.shows(p)) {
             if dash > 0.0 {
                 chart.draw_series(DashedLineSeries::new(run.to_vec(), units(dash), units(gap), style))?;
@@ -179,9 +179,9 @@ impl<'a> Fitted<'a> {
         }
         // On dense curves only some points get a marker, so that the line stays visible.
         let every = points.len().div_ceil(24).max(1);
-        if let Some(marker) = l.stroke.marker {
+        if let Some(marker) = look.marker {
             let marked = points.iter().step_by(every).filter(|p| self.shows(p));
-            chart.draw_series(marked.map(|p| Dot { at: *p, shift: 0.0, marker, r: 1.9, color: l.stroke.color }))?;
+            chart.draw_series(marked.map(|p| Dot { at: *p, shift: 0.0, marker, r: 1.9, color: look.color }))?;
         }
         Ok(())
     }

@@ -22,15 +22,6 @@ pub enum Rule {
         #[serde(default)]
         margin: f64,
     },
-    /// `|metric - value| <= tolerance`.
-    Within {
-        /// The metric.
-        metric: String,
-        /// Expected value.
-        value: f64,
-        /// Largest difference.
-        tolerance: f64,
-    },
     /// `low <= metric <= high`.
     Between {
         /// The metric.
@@ -81,7 +72,7 @@ pub(super) fn sound(rule: &Rule) -> bool {
     match rule {
         Rule::LessThan { factor, margin, .. } => *factor > 0.0 && *margin >= 0.0,
         Rule::DropAt { factor, .. } => *factor > 0.0,
-        Rule::Within { tolerance, .. } | Rule::Similar { tolerance, .. } => *tolerance >= 0.0,
+        Rule::Similar { tolerance, .. } => *tolerance >= 0.0,
         Rule::Between { low, high, .. } => low <= high,
         Rule::CountAtLeast { count, of } => *count > 0 && *count <= of.len() && of.iter().all(sound),
         Rule::All { of } => !of.is_empty() && of.iter().all(sound),
@@ -93,7 +84,7 @@ impl Rule {
     pub fn metrics(&self) -> Vec<&str> {
         match self {
             Rule::LessThan { left, right, .. } | Rule::Similar { left, right, .. } => vec![left, right],
-            Rule::Within { metric, .. } | Rule::Between { metric, .. } => vec![metric],
+            Rule::Between { metric, .. } => vec![metric],
             Rule::DropAt { before, after, .. } => vec![before, after],
             Rule::CountAtLeast { of, .. } | Rule::All { of } => of.iter().flat_map(Rule::metrics).collect(),
         }
@@ -111,10 +102,6 @@ impl Rule {
                 let times = if *factor == 1.0 { String::new() } else { format!("{factor} × ") };
                 let plus = if *margin == 0.0 { String::new() } else { format!(" + {margin}") };
                 (holds, format!("{} < {times}{}{plus}", show(left), show(right)))
-            }
-            Rule::Within { metric, value, tolerance } => {
-                let holds = get(metric).map(|v| (v - value).abs() <= *tolerance);
-                (holds, format!("{}, expected {value} within {tolerance}", show(metric)))
             }
             Rule::Between { metric, low, high } => (
                 get(metric).map(|v| v >= *low && v <= *high),

@@ -1,7 +1,7 @@
 //! A drawing after layout: shapes in points, origin at the top left, y downwards.
 //!
 //! Everything a figure shows is here: charts come through plotters ([`Pen`](super::backend::Pen)), titles, legends and free drawings
-//! through the functions below. Overlap and cut-off checks work on this list and hold for SVG and PNG alike.
+//! through the functions below. The tests look here for texts that overlap and shapes that are cut off: what they find holds for SVG and PNG alike.
 
 use crate::charts::style::Rgb;
 use crate::drawing::font::{self, Weight};
@@ -176,73 +176,11 @@ impl Scene {
         }
     }
 
-    /// Add a line of text to be read from below, centred at `y`.
-    pub fn text_up(&mut self, text: impl Into<String>, x: f64, y: f64, size: f64, color: Rgb) {
-        let text =
-            Text { text: text.into(), x, y, anchor: Anchor::Middle, size, weight: Weight::Regular, color, up: true };
-        if !text.text.is_empty() {
-            self.shapes.push(Shape::Text(text));
-        }
-    }
-
     /// All lines of text.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.shapes.iter().filter_map(|s| match s {
             Shape::Text(t) => Some(t),
             _ => None,
         })
-    }
-
-    /// Pairs of texts whose boxes overlap by more than a third of a point: must be empty.
-    pub fn overlapping_texts(&self) -> Vec<(String, String)> {
-        let boxes: Vec<_> = self.texts().map(|t| (t, t.bounds())).collect();
-        let mut out = Vec::new();
-        for (i, (t, a)) in boxes.iter().enumerate() {
-            for (u, b) in &boxes[i + 1..] {
-                let dx = a[2].min(b[2]) - a[0].max(b[0]);
-                let dy = a[3].min(b[3]) - a[1].max(b[1]);
-                if dx > 0.34 && dy > 0.34 {
-                    out.push((t.text.clone(), u.text.clone()));
-                }
-            }
-        }
-        out
-    }
-
-    /// What reaches over the edge of the canvas: must be empty.
-    pub fn cut_off(&self) -> Vec<String> {
-        let inside = |x: f64, y: f64| x >= -0.01 && y >= -0.01 && x <= self.width + 0.01 && y <= self.height + 0.01;
-        let mut out = Vec::new();
-        for s in &self.shapes {
-            match s {
-                Shape::Text(t) => {
-                    let b = t.bounds();
-                    if !(inside(b[0], b[1]) && inside(b[2], b[3])) {
-                        out.push(format!("text `{}`", t.text));
-                    }
-                }
-                Shape::Line { points, .. } | Shape::Fill { points, .. } => {
-                    if let Some(p) = points.iter().find(|p| !inside(p.0, p.1)) {
-                        out.push(format!("corner ({:.1}, {:.1})", p.0, p.1));
-                    }
-                }
-                Shape::Disc { at: (x, y), r, .. } => {
-                    if !(inside(x - r, y - r) && inside(x + r, y + r)) {
-                        out.push(format!("disc at ({x:.1}, {y:.1})"));
-                    }
-                }
-                Shape::Cells { area: [x, y, w, h], .. } | Shape::Rect { area: [x, y, w, h], .. } => {
-                    if !(inside(*x, *y) && inside(x + w, y + h)) {
-                        out.push(format!("rectangle at ({x:.1}, {y:.1})"));
-                    }
-                }
-            }
-        }
-        out
-    }
-
-    /// Characters that the embedded font cannot show: must be empty.
-    pub fn unprintable(&self) -> Vec<char> {
-        self.texts().flat_map(|t| font::missing(&t.text)).collect()
     }
 }

@@ -1,6 +1,6 @@
-//! The graph of stages as a picture: one box per stage with its units and time, columns by depth.
+//! The graph of stages as a picture: one box per stage, columns by depth.
 
-use crate::charts::figure::{Body, Figure, Source};
+use crate::charts::figure::Figure;
 use crate::charts::style::{HATCH, INK, PALETTE, PAPER, SOFT, Width, size};
 use crate::drawing::font::{self, Weight};
 use crate::drawing::scene::{Anchor, Scene};
@@ -12,11 +12,9 @@ pub struct DagNode {
     pub name: String,
     /// Names of the stages it reads from.
     pub inputs: Vec<String>,
-    /// Number of units.
-    pub units: usize,
-    /// How many of them came from the store.
-    pub cached: usize,
-    /// Seconds spent in all units that ran (0 when none did).
+    /// The second line of its box.
+    pub detail: String,
+    /// Seconds spent in all units that ran (0 when none did): the bar in the box.
     pub seconds: f64,
 }
 
@@ -37,7 +35,7 @@ fn depth(inputs: &[Vec<usize>], i: usize, seen: usize) -> usize {
 
 /// The places of the nodes of a graph, given the nodes that each one reads: for each column, from the sources on the left, its
 /// nodes from top to bottom. A node stands right of all it reads, beside their mean place, which makes fewer crossings.
-pub fn layers(inputs: &[Vec<usize>]) -> Vec<Vec<usize>> {
+fn layers(inputs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let depths: Vec<usize> = (0..inputs.len()).map(|i| depth(inputs, i, inputs.len().min(64))).collect();
     let columns = depths.iter().max().map_or(1, |d| d + 1);
     let mut order: Vec<Vec<usize>> = vec![Vec::new(); columns];
@@ -62,7 +60,7 @@ pub fn layers(inputs: &[Vec<usize>]) -> Vec<Vec<usize>> {
 }
 
 /// Draw the graph, sources on the left.
-pub fn dag(nodes: &[DagNode]) -> Figure {
+pub fn dag(title: &str, nodes: &[DagNode]) -> Figure {
     let width = Width::TwoColumns.points();
     let named = |name: &String| nodes.iter().position(|m| m.name == *name);
     let inputs: Vec<Vec<usize>> = nodes.iter().map(|n| n.inputs.iter().filter_map(named).collect()).collect();
@@ -97,24 +95,11 @@ pub fn dag(nodes: &[DagNode]) -> Figure {
         let letters = (size::LABEL * (box_w - 5.0) / full).clamp(5.6, size::LABEL);
         let name = shorten(&n.name, letters, Weight::Bold, box_w - 4.0);
         s.text(name, x + box_w / 2.0, y + 10.0, Anchor::Middle, letters, Weight::Bold, INK);
-        let unit = if n.units == 1 { "unit" } else { "units" };
-        let what = if n.units > 0 && n.cached == n.units { "cached".to_string() } else { seconds(n.seconds) };
-        let detail = shorten(&format!("{} {unit}, {what}", n.units), size::TICK - 0.6, Weight::Regular, box_w - 4.0);
+        let detail = shorten(&n.detail, size::TICK - 0.6, Weight::Regular, box_w - 4.0);
         s.text(detail, x + box_w / 2.0, y + 19.5, Anchor::Middle, size::TICK - 0.6, Weight::Regular, SOFT);
     }
-    let total: f64 = nodes.iter().map(|n| n.seconds).sum();
-    Figure {
-        id: "dag".into(),
-        title: format!("Stages, units and time ({} in all)", seconds(total)),
-        source: Source::None,
-        alt: format!("Graph of {} stages from data to figures with units and seconds of each.", nodes.len()),
-        caption: String::new(),
-        width: Width::TwoColumns,
-        body: Body::Drawing(s),
-        colors: None,
-        legend: None,
-        own_legends: false,
-    }
+    let words: Vec<String> = nodes.iter().map(|n| format!("{} ({})", n.name, n.detail)).collect();
+    Figure::drawing("dag", title, Width::TwoColumns, s).words(format!("Graph of stages: {}.", words.join(", ")), "")
 }
 
 /// A smooth curve from right edge to left edge with an arrow head.

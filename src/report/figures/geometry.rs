@@ -2,9 +2,8 @@
 
 use ndarray::Array2;
 
-use super::matrices::plan_colors;
 use crate::charts::axis::Axis;
-use crate::charts::figure::{Content, Figure, Heat, Key, Look, Panel, Points, Source, Xy};
+use crate::charts::figure::{Colors, Content, Figure, Heat, Key, Look, Panel, Points, Source, Xy};
 use crate::charts::style::{Marker, PALETTE, SOFT, Stroke, Width};
 
 /// Points of one embedding: coordinates, class and session of each.
@@ -79,7 +78,8 @@ pub fn plan(id: &str, title: &str, weights: &Array2<f64>, source: Source) -> Fig
     let heat = Heat { data, block: None, x_label: "trials of session E".into(), y_label: "trials of session T".into() };
     let panel = Panel { title: String::new(), content: Content::Heat(heat) };
     let mut f = Figure::panels(id, title, source, Width::OneColumn, 1, 150.0, vec![panel]);
-    f.colors = Some(plan_colors(largest));
+    let top = if largest > 0.0 { largest } else { 1.0 };
+    f.colors = Some(Colors { label: "plan weight".into(), axis: Axis::log("").between(top * 1e-3, top) });
     f.words("Transport plan between the trials of the two sessions as a heat map on a logarithmic scale.", "")
 }
 

@@ -28,10 +28,3 @@ pub fn completion(
     let names: Vec<&str> = panels.iter().map(|p| p.0.as_str()).collect();
     f.words(format!("Matrices on one colour scale: {}. Missing cells are hatched.", names.join("; ")), "")
 }
-
-/// A logarithmic colour scale for transport plans: weights below a thousandth of the largest look alike.
-pub fn plan_colors(largest: f64) -> Colors {
-    let axis = Axis::log("");
-    let top = if largest > 0.0 { largest } else { 1.0 };
-    Colors { label: "plan weight".into(), axis: axis.between(top * 1e-3, top) }
-}

@@ -7,9 +7,9 @@ mod matrices;
 mod partial_trace;
 mod speed;
 
-pub use curves::{Curve, CurvePanel, RankCurve, RankPanel, bound, error_against_rank, missing_level};
-pub use dag::{DagNode, dag, layers};
+pub use curves::{bound, error_against_rank, missing_level};
+pub use dag::{DagNode, dag, seconds};
 pub use geometry::{Cloud, embedding, plan};
-pub use matrices::{completion, plan_colors};
+pub use matrices::completion;
 pub use partial_trace::partial_trace;
-pub use speed::{Machine, Timing, Timings, read_timings, speed};
+pub use speed::{Machine, Timings, read_timings, speed};

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use crate::charts::figure::{Body, Figure, Source};
+use crate::charts::figure::Figure;
 use crate::charts::style::{INK, PALETTE, PAPER, Width, luminance, size, viridis};
 use crate::drawing::font::Weight;
 use crate::drawing::scene::{Anchor, Scene};
@@ -60,20 +60,10 @@ pub fn partial_trace(matrix: &Array2<f64>, m: usize) -> Figure {
     }
     let below = y1 + small + size::LABEL * 1.35;
     s.text(format!("{q} × {q}"), x1 + small / 2.0, below, Anchor::Middle, size::LABEL, Weight::Regular, INK);
-    Figure {
-        id: "figure1".into(),
-        title: "The partial trace".into(),
-        source: Source::None,
-        alt: format!(
-            "A {n} by {n} matrix of {m} by {m} blocks; the trace of each block gives one entry of a {q} by {q} matrix."
-        ),
-        caption: String::new(),
-        width: Width::OneColumn,
-        body: Body::Drawing(s),
-        colors: None,
-        legend: None,
-        own_legends: false,
-    }
+    let alt = format!(
+        "A {n} by {n} matrix of {m} by {m} blocks; the trace of each block gives one entry of a {q} by {q} matrix."
+    );
+    Figure::drawing("figure1", "The partial trace", Width::OneColumn, s).words(alt, "")
 }
 
 /// Draw the leading `n` x `n` part; returns the map from value to [0, 1].

@@ -1,11 +1,14 @@
 //! How fast others are beside us: their time over ours, per case, on a log axis.
 
+use polars::prelude::{Column, DataFrame, Expr, IntoLazy, JoinType, UniqueKeepStrategy, col, cols, lit};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::charts::axis::Axis;
 use crate::charts::figure::{Content, Dots, Figure, Panel};
 use crate::charts::style::Width;
 use crate::error::Error;
+use crate::frames::{Results, from_rows};
 use crate::source::Source;
 
 /// Times measured in one sitting (`benches/`), by whom and of what.
@@ -15,8 +18,8 @@ pub struct Timings {
     pub date: String,
     /// Where.
     pub machine: Machine,
-    /// The measurements.
-    pub rows: Vec<Timing>,
+    /// The measurements: `group` (the panel), `case` (what was timed), `who` (ours is `ours`), `threads`, `milliseconds` (the least).
+    pub rows: Vec<Map<String, Value>>,
 }
 
 /// The machine of a sitting.
@@ -30,40 +33,24 @@ pub struct Machine {
     pub load: f64,
 }
 
-/// One measurement.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Timing {
-    /// The panel it belongs to.
-    pub group: String,
-    /// What was timed.
-    pub case: String,
-    /// Who was timed; ours is `ours`.
-    pub who: String,
-    /// Threads allowed.
-    pub threads: usize,
-    /// Least time.
-    pub milliseconds: f64,
-}
-
 /// Read a file of timings.
 pub fn read_timings(json: &str) -> Result<Timings, Error> {
     serde_json::from_str(json).map_err(|source| Error::Json { what: "file of timings".into(), source })
 }
 
 /// How many times our time the others take: training epochs in a panel for each number of threads, all else in another.
-pub fn speed(timings: &Timings) -> Figure {
-    let mut epochs: Vec<usize> = Vec::new();
-    for row in timings.rows.iter().filter(|r| r.group == EPOCH) {
-        push_new(&mut epochs, row.threads);
+pub fn speed(timings: &Timings) -> Result<Figure, Error> {
+    let ratios = ratios(&from_rows(&timings.rows)?)?;
+    let epoch = || col("group").eq(lit("epoch"));
+    let mut panels = Vec::new();
+    for threads in ratios.only(epoch())?.distinct("threads")? {
+        let title = format!("an epoch of training, {threads} {}", if threads == 1 { "thread" } else { "threads" });
+        panels.push(panel(title, &ratios.only(epoch().and(col("threads").eq(lit(threads as i64))))?)?);
     }
-    let mut panels: Vec<Panel> = epochs
-        .iter()
-        .map(|&threads| {
-            let title = format!("an epoch of training, {threads} {}", if threads == 1 { "thread" } else { "threads" });
-            panel(title, &|row| row.group == EPOCH && row.threads == threads, timings)
-        })
-        .collect();
-    panels.push(panel("all else, 1 thread".into(), &|row| row.group != EPOCH && row.threads == 1, timings));
+    let others = ratios.only(epoch().not().and(col("threads").eq(lit(1))))?;
+    if others.height() > 0 {
+        panels.push(panel("all else, 1 thread".into(), &others)?);
+    }
     let Machine { model, cores, load } = &timings.machine;
     let caption = format!("Measured on {}: {cores} cores, {model}, load average {load:.1}.", timings.date);
     let mut figure =
@@ -72,36 +59,38 @@ pub fn speed(timings: &Timings) -> Figure {
             format!("{caption} Above one we are faster."),
         );
     figure.own_legends = true;
-    figure
+    Ok(figure)
 }
 
-const OURS: &str = "ours";
-const EPOCH: &str = "epoch";
-
-fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
-    if !list.contains(&item) {
-        list.push(item);
-    }
+/// The times of others beside ours of the same case: `ratio`. A group that completes the sentence ("to test MSE 1e-6") is part of a
+/// case's `name`.
+fn ratios(rows: &DataFrame) -> Result<DataFrame, Error> {
+    let same = ["group", "case", "threads"];
+    let ours = |is: Expr| rows.only(col("who").eq(lit("ours")).eq(is));
+    let our_time =
+        ours(lit(true))?.lazy().select([cols(same).as_expr(), col("milliseconds").alias("ours")]).collect()?;
+    let both = ours(lit(false))?.joined(&our_time, &same, JoinType::Inner)?;
+    let name = |(case, group): (Option<String>, Option<String>)| match group.filter(|g| g.starts_with("to ")) {
+        Some(group) => format!("{} {group}", case.unwrap_or_default()),
+        None => case.unwrap_or_default(),
+    };
+    let names: Vec<String> = both.texts("case")?.into_iter().zip(both.texts("group")?).map(name).collect();
+    let ratio = (col("milliseconds") / col("ours")).alias("ratio");
+    let mut both = both.lazy().with_column(ratio).collect()?;
+    both.with_column(Column::new("name".into(), names))?;
+    Ok(both)
 }
 
-fn panel(title: String, here: &dyn Fn(&Timing) -> bool, timings: &Timings) -> Panel {
-    let rows = || timings.rows.iter().filter(|r| here(r));
-    let time = |who: &str, case: &str| rows().find(|r| r.who == who && r.case == case).map(|r| r.milliseconds);
-    let (mut cases, mut names): (Vec<&str>, Vec<&str>) = Default::default();
-    for row in rows().filter(|r| r.who != OURS && time(OURS, &r.case).is_some()) {
-        push_new(&mut cases, row.case.as_str());
-        push_new(&mut names, row.who.as_str());
-    }
-    let ratio = |who: &str, case: &str| Some(time(who, case)? / time(OURS, case)?);
-    let ratios = |who: &&str| cases.iter().map(|case| ratio(who, case).unwrap_or(f64::NAN)).collect::<Vec<f64>>();
-    let series: Vec<_> = names.iter().map(|w| ((*w).to_owned(), ratios(w))).collect();
+fn panel(title: String, ratios: &DataFrame) -> Result<Panel, Error> {
+    let who = ratios.unique_stable(Some(&["who".into()]), UniqueKeepStrategy::First, None)?.texts("who")?;
+    let who: Vec<&str> = who.iter().flatten().map(String::as_str).collect();
+    let table = ratios.spread(&["name"], ("who", &who), &["ratio"])?;
+    let series = who.iter().map(|w| Ok((w.to_string(), table.numbers(&format!("ratio {w}"))?)));
+    let series = series.collect::<Result<Vec<_>, Error>>()?;
+    let cases = table.texts("name")?.into_iter().flatten().collect();
     // Equal is always in sight. `min` and `max` pass over NaN.
     let all = || series.iter().flat_map(|(_, ratios)| ratios.iter().copied());
     let (low, high) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
-    // A group that completes the sentence ("to test MSE 1e-6") is part of a case's name.
-    let group = |case: &str| rows().find(|r| r.case == case && r.group.starts_with("to ")).map(|r| &r.group);
-    let name = |case: &&str| group(case).map_or((*case).to_owned(), |g| format!("{case} {g}"));
-    let cases = cases.iter().map(name).collect();
     let dots = Dots { series, cases, y: Axis::log("times our time").between(low / 1.3, high * 1.3) };
-    Panel { title, content: Content::Dots(dots) }
+    Ok(Panel { title, content: Content::Dots(dots) })
 }

@@ -2,7 +2,9 @@
 
 use std::io::Cursor;
 
-use polars::prelude::{AnyValue, Column, DataFrame, DataType, SerReader, SerWriter, Series};
+use polars::prelude::{
+    AnyValue, Column, DataFrame, DataType, IntoLazy, LazyFrame, SerReader, SerWriter, Series, UnionArgs, concat,
+};
 use polars_io::prelude::{CsvReadOptions, CsvWriter, ParquetCompression, ParquetReader, ParquetWriter};
 use serde_json::{Map, Value};
 
@@ -56,29 +58,11 @@ fn cell(value: &Value) -> AnyValue<'_> {
 /// Frames below one another: all their columns in order of first appearance, null where a frame does not have one. A column that is text in
 /// one frame is text in all, and numbers of different kinds become floats.
 pub fn stacked(frames: &[DataFrame]) -> Result<DataFrame, Error> {
-    let mut kinds: Vec<(&str, DataType)> = Vec::new();
-    for column in frames.iter().flat_map(|f| f.columns()) {
-        let (name, kind) = (column.name().as_str(), column.dtype());
-        match kinds.iter_mut().find(|k| k.0 == name) {
-            None => kinds.push((name, kind.clone())),
-            Some((_, same)) if same == kind || kind.is_null() => {}
-            Some((_, known)) if known.is_null() => *known = kind.clone(),
-            Some((_, known)) if known.is_primitive_numeric() && kind.is_primitive_numeric() => {
-                *known = DataType::Float64
-            }
-            Some((_, known)) => *known = DataType::String,
-        }
+    if frames.is_empty() {
+        return Ok(DataFrame::empty());
     }
-    let mut all = DataFrame::empty();
-    for frame in frames {
-        let columns = kinds.iter().map(|(name, kind)| match frame.column(name) {
-            Ok(column) => column.cast(kind),
-            Err(_) => Ok(Column::full_null((*name).into(), frame.height(), kind)),
-        });
-        let part = DataFrame::new(frame.height(), columns.collect::<Result<Vec<_>, _>>()?)?;
-        all = if all.width() == 0 { part } else { all.vstack(&part)? };
-    }
-    Ok(all)
+    let parts: Vec<LazyFrame> = frames.iter().map(|f| f.clone().lazy()).collect();
+    Ok(concat(parts, UnionArgs { diagonal: true, to_supertypes: true, ..Default::default() })?.collect()?)
 }
 
 /// From CSV with a header line; the kind of a column follows from all its values.

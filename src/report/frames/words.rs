@@ -124,14 +124,8 @@ impl Results for DataFrame {
 
     fn summary(&self, value: &str) -> Result<Summary, Error> {
         known(self, &[value])?;
-        let one = rows(self.clone().lazy().select(summary(value)))?;
-        Ok(one.listed()?.into_iter().next().unwrap_or(Summary {
-            n: 0,
-            mean: f64::NAN,
-            sd: f64::NAN,
-            min: f64::NAN,
-            max: f64::NAN,
-        }))
+        // An aggregation over all rows gives one row, also where there are none.
+        Ok(rows(self.clone().lazy().select(summary(value)))?.listed()?.swap_remove(0))
     }
 
     fn listed(&self) -> Result<Vec<Summary>, Error> {

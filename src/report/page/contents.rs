@@ -1,10 +1,7 @@
 //! What stands on the page: figures, tables, downloads, differences from the paper, data sets.
 
 use super::card::Card;
-use crate::charts::figure::Figure;
-use crate::error::Error;
 use crate::source::Source;
-use crate::tables::table::Table;
 
 /// A file offered as a download from within the page.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,20 +25,6 @@ pub struct PageFigure {
     pub differs: String,
     /// The command that makes it again.
     pub command: String,
-}
-
-impl PageFigure {
-    /// A figure drawn just now.
-    pub fn of(figure: &Figure, data: Option<Download>, differs: String, command: String) -> Result<Self, Error> {
-        Ok(PageFigure { card: Card::of_figure(figure)?, svg: figure.svg()?, data, differs, command })
-    }
-}
-
-impl PageTable {
-    /// A table made just now.
-    pub fn of(table: &Table, differs: String, command: String) -> Result<Self, Error> {
-        Ok(PageTable { card: Card::of_table(table), html: table.html(), csv: table.csv()?, differs, command })
-    }
 }
 
 /// A table on the page.

@@ -7,6 +7,7 @@ use crate::frames::{Results, to_csv};
 use crate::page::card::Card;
 use crate::page::escape::xml;
 use crate::page::{Download, MAX_RAW_ROWS, ReportPage, download, heading, image, region, size_class};
+use crate::tables::formats::html_table;
 
 impl ReportPage {
     pub(crate) fn rest(&self, out: &mut String) -> Result<(), Error> {
@@ -51,23 +52,9 @@ impl ReportPage {
 
 fn grid<const N: usize>(out: &mut String, caption: &str, heads: [&str; N], rows: impl Iterator<Item = [String; N]>) {
     region(out, caption);
-    out.push_str(&format!("<table>\n<caption>{}</caption>\n<thead><tr>", xml(caption)));
-    for h in heads {
-        out.push_str(&format!("<th scope=\"col\">{}</th>", xml(h)));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for r in rows {
-        out.push_str("<tr>");
-        for (i, c) in r.iter().enumerate() {
-            out.push_str(&if i == 0 {
-                format!("<th scope=\"row\">{}</th>", xml(c))
-            } else {
-                format!("<td>{}</td>", xml(c))
-            });
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str("</tbody>\n</table>\n</div>\n");
+    let rows = rows.map(|r| r.iter().map(|c| xml(c)).collect::<Vec<_>>());
+    out.push_str(&html_table("", caption, &heads.map(|h| (h, false)), rows, true));
+    out.push_str("</div>\n");
 }
 
 /// A number as short as a reader wants it; the download has all digits.
@@ -105,23 +92,16 @@ fn raw_section(out: &mut String, raw: &DataFrame) -> Result<(), Error> {
     out.push_str(
         "<div class=\"filter\"><label for=\"filter\">Filter rows</label> <input id=\"filter\" type=\"search\" autocomplete=\"off\" aria-describedby=\"filter-help\"/> <span id=\"filter-count\" role=\"status\"></span></div>\n<p class=\"meta filter\" id=\"filter-help\">Words that must occur, or column=value.</p>\n",
     );
-    out.push_str("<div class=\"scroll raw\" role=\"region\" tabindex=\"0\" aria-label=\"Raw results\">\n<table id=\"raw-rows\">\n<caption>Raw results</caption>\n<thead><tr>");
+    out.push_str("<div class=\"scroll raw\" role=\"region\" tabindex=\"0\" aria-label=\"Raw results\">\n");
     let top = raw.head(Some(shown));
-    let mut columns = Vec::new();
+    let (mut heads, mut columns) = (Vec::new(), Vec::new());
     for name in top.get_column_names() {
         let (texts, number) = cells(&top, name)?;
-        let class = if number { " class=\"n\"" } else { "" };
-        out.push_str(&format!("<th scope=\"col\"{class}>{}</th>", xml(name)));
-        columns.push((texts, class));
+        heads.push((name.as_str(), number));
+        columns.push(texts);
     }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for i in 0..shown {
-        out.push_str("<tr>");
-        for (texts, class) in &columns {
-            out.push_str(&format!("<td{class}>{}</td>", xml(texts[i].as_deref().unwrap_or(""))));
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str("</tbody>\n</table>\n</div>\n");
+    let row = |i: usize| columns.iter().map(|texts| xml(texts[i].as_deref().unwrap_or(""))).collect::<Vec<_>>();
+    out.push_str(&html_table(" id=\"raw-rows\"", "Raw results", &heads, (0..shown).map(row), false));
+    out.push_str("</div>\n");
     Ok(())
 }

@@ -6,49 +6,46 @@ use crate::error::Error;
 use crate::frames::to_csv;
 use crate::page::escape::{latex, markdown, xml};
 use crate::source::Source;
-use crate::tables::number::split;
+use crate::tables::number::{Digits, split};
 use crate::tables::table::{Entry, Table};
 
 impl Table {
+    /// The printed cells, row by row; the arguments say how a text, a number and a missing value are written.
+    fn cells(
+        &self,
+        text: fn(&str) -> String,
+        number: impl Fn(Digits, bool) -> String,
+        empty: &str,
+    ) -> Vec<Vec<String>> {
+        let cell = |entry: &Entry| match entry {
+            Entry::Text(t) => text(t),
+            Entry::Number { mean, sd, bold } => number(split(*mean, *sd), *bold),
+            Entry::Empty => empty.into(),
+        };
+        self.rows.iter().map(|row| row.iter().map(cell).collect()).collect()
+    }
+
     /// GitHub-flavoured Markdown, columns aligned in the source, too.
     pub fn markdown(&self) -> String {
-        let mut rows: Vec<Vec<String>> = vec![self.columns.iter().map(|c| markdown(&c.0)).collect()];
-        for r in &self.rows {
-            rows.push(
-                r.iter()
-                    .map(|e| match e {
-                        Entry::Text(t) => markdown(t),
-                        Entry::Number { mean, sd, bold } => {
-                            let t = split(*mean, *sd).unicode();
-                            if *bold { format!("**{t}**") } else { t }
-                        }
-                        Entry::Empty => "–".into(),
-                    })
-                    .collect(),
-            );
-        }
+        let number = |d: Digits, bold: bool| if bold { format!("**{}**", d.unicode()) } else { d.unicode() };
+        let mut rows = self.cells(markdown, number, "–");
+        rows.insert(0, self.columns.iter().map(|c| markdown(&c.0)).collect());
         let wide: Vec<usize> = (0..self.columns.len())
             .map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0).max(3))
             .collect();
+        let rule = wide.iter().zip(&self.columns).map(|(w, (_, number))| match number {
+            true => format!("{}:", "-".repeat(w - 1)),
+            false => "-".repeat(*w),
+        });
+        rows.insert(1, rule.collect());
         let mut out = format!("**{}**\n\n", markdown(&self.full_caption()));
-        for (i, r) in rows.iter().enumerate() {
+        for r in &rows {
             out.push('|');
             for (c, t) in r.iter().enumerate() {
                 let pad = " ".repeat(wide[c] - t.chars().count());
                 out.push_str(&if self.columns[c].1 { format!(" {pad}{t} |") } else { format!(" {t}{pad} |") });
             }
             out.push('\n');
-            if i == 0 {
-                out.push('|');
-                for (c, w) in wide.iter().enumerate() {
-                    out.push_str(&if self.columns[c].1 {
-                        format!(" {}: |", "-".repeat(w - 1))
-                    } else {
-                        format!(" {} |", "-".repeat(*w))
-                    });
-                }
-                out.push('\n');
-            }
         }
         for n in &self.notes {
             out.push_str(&format!("\n{}\n", markdown(n)));
@@ -86,16 +83,8 @@ impl Table {
         );
         let head: Vec<String> = self.columns.iter().map(|c| latex(&c.0)).collect();
         out.push_str(&format!("{} \\\\\n\\midrule\n", head.join(" & ")));
-        for r in &self.rows {
-            let cells: Vec<String> = r
-                .iter()
-                .map(|e| match e {
-                    Entry::Text(t) => latex(t),
-                    Entry::Number { mean, sd, bold } => split(*mean, *sd).latex(*bold),
-                    Entry::Empty => "--".into(),
-                })
-                .collect();
-            out.push_str(&format!("{} \\\\\n", cells.join(" & ")));
+        for r in self.cells(latex, |d, bold| d.latex(bold), "--") {
+            out.push_str(&format!("{} \\\\\n", r.join(" & ")));
         }
         out.push_str("\\bottomrule\n\\end{tabular}\n");
         for n in &self.notes {
@@ -108,40 +97,39 @@ impl Table {
     /// HTML: caption, headings with scope, first column as row headings.
     pub fn html(&self) -> String {
         let warn = if self.source == Source::Simulated { " class=\"simulated\"" } else { "" };
-        let mut out = format!(
-            "<table id=\"{}\"{warn}>\n<caption>{}</caption>\n<thead><tr>",
-            xml(&self.id),
-            xml(&self.full_caption())
-        );
-        for (name, number) in &self.columns {
-            let class = if *number { " class=\"n\"" } else { "" };
-            out.push_str(&format!("<th scope=\"col\"{class}>{}</th>", xml(name)));
-        }
-        out.push_str("</tr></thead>\n<tbody>\n");
-        for r in &self.rows {
-            out.push_str("<tr>");
-            for (c, e) in r.iter().enumerate() {
-                let text = match e {
-                    Entry::Text(t) => xml(t),
-                    Entry::Number { mean, sd, bold } => {
-                        let t = split(*mean, *sd).html();
-                        if *bold { format!("<strong>{t}</strong>") } else { t }
-                    }
-                    Entry::Empty => "<span aria-label=\"no value\">–</span>".into(),
-                };
-                let class = if self.columns[c].1 { " class=\"n\"" } else { "" };
-                out.push_str(&if c == 0 {
-                    format!("<th scope=\"row\"{class}>{text}</th>")
-                } else {
-                    format!("<td{class}>{text}</td>")
-                });
-            }
-            out.push_str("</tr>\n");
-        }
-        out.push_str("</tbody>\n</table>\n");
+        let number = |d: Digits, bold: bool| if bold { format!("<strong>{}</strong>", d.html()) } else { d.html() };
+        let rows = self.cells(xml, number, "<span aria-label=\"no value\">–</span>");
+        let heads = self.columns.iter().map(|(name, number)| (name.as_str(), *number)).collect::<Vec<_>>();
+        let about = format!(" id=\"{}\"{warn}", xml(&self.id));
+        let mut out = html_table(&about, &self.full_caption(), &heads, rows, true);
         for n in &self.notes {
             out.push_str(&format!("<p class=\"note\">{}</p>\n", xml(n)));
         }
         out
     }
+}
+
+/// A table in HTML. `heads` says which columns hold numbers; cells are written as they come; the first of a row may be its heading.
+pub(crate) fn html_table(
+    attributes: &str,
+    caption: &str,
+    heads: &[(&str, bool)],
+    rows: impl IntoIterator<Item = Vec<String>>,
+    row_heads: bool,
+) -> String {
+    let class = |c: usize| if heads[c].1 { " class=\"n\"" } else { "" };
+    let mut out = format!("<table{attributes}>\n<caption>{}</caption>\n<thead><tr>", xml(caption));
+    for (c, (name, _)) in heads.iter().enumerate() {
+        out.push_str(&format!("<th scope=\"col\"{}>{}</th>", class(c), xml(name)));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        for (c, cell) in row.iter().enumerate() {
+            let (tag, scope) = if c == 0 && row_heads { ("th", " scope=\"row\"") } else { ("td", "") };
+            out.push_str(&format!("<{tag}{scope}{}>{cell}</{tag}>", class(c)));
+        }
+        out.push_str("</tr>\n");
+    }
+    out + "</tbody>\n</table>\n"
 }

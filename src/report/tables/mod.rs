@@ -1,5 +1,5 @@
 //! Tables: chosen columns of a frame, written as Markdown, CSV, LaTeX and HTML, with as many digits as the deviation allows.
 
-mod formats;
+pub(crate) mod formats;
 pub mod number;
 pub mod table;

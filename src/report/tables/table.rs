@@ -13,8 +13,6 @@ pub enum Best {
     Plain,
     /// The smallest mean.
     Smallest,
-    /// The largest mean.
-    Largest,
 }
 
 /// One column of a table and where its values come from.
@@ -145,6 +143,5 @@ fn winner(v: &[f64], best: Best) -> Option<f64> {
     match best {
         Best::Plain => None,
         Best::Smallest => finite.reduce(f64::min),
-        Best::Largest => finite.reduce(f64::max),
     }
 }

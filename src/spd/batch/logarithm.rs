@@ -12,8 +12,8 @@
 //! Matrices of a spread that would need more than [`MOST`] nodes go through their eigenvectors.
 
 use crate::batch::eigen::{Eigen, Fault, largest_diagonal, positive, to_safe_range};
-use crate::batch::lanes::{LANES, V, simd};
 use crate::batch::tridiagonal::{restore, tridiagonalise};
+use crate::batch::{LANES, V, vectorised};
 use std::sync::OnceLock;
 
 /// Nodes taken together: their recurrences are independent and hide each other's latency.
@@ -86,7 +86,7 @@ impl Logarithm {
         let Logarithm { n, eigen, link, diagonal } = self;
         let n = *n;
         let scale = to_safe_range(a, largest_diagonal(n, a));
-        let (lo, hi) = simd(
+        let (lo, hi) = vectorised(
             #[inline(always)]
             || {
                 tridiagonalise(n, a, &mut eigen.d, &mut eigen.e, &mut eigen.tau, &mut eigen.w);
@@ -102,7 +102,7 @@ impl Logarithm {
         let total = V(rules.map(|rule| rule.map_or(0.0, |rule| rule.total)));
         let constant = centre.map(linalg::math::ln) + total;
         let most = rules.iter().flatten().map(|rule| rule.nodes.len()).max().unwrap_or(0);
-        simd(
+        vectorised(
             #[inline(always)]
             || {
                 out.fill(V::ZERO);

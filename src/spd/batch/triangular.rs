@@ -3,7 +3,7 @@
 //! With A = L L^T, the matrix L^-1 B L^-T has the eigenvalues of A^-1 B: that is all a Riemannian distance needs, at a third
 //! of the cost of two square roots.
 
-use crate::batch::lanes::{V, simd};
+use crate::batch::{V, vectorised};
 
 /// L with A = L L^T in the lower triangle of `l`; the upper one is set to zero. False when A is not positive definite.
 pub(crate) fn cholesky(n: usize, a: &[f64], l: &mut [f64]) -> bool {
@@ -56,7 +56,7 @@ pub(crate) fn flip_transpose(n: usize, l: &[f64], out: &mut [f64]) {
 
 /// The lower triangle (by columns) of R B R^T, the same R (row-major) for all lanes. `t` is scratch of n * n.
 pub(crate) fn congruence_shared(n: usize, r: &[f64], b: &[V], t: &mut [V], out: &mut [V]) {
-    simd(
+    vectorised(
         #[inline(always)]
         || congruence(n, false, |at| V::splat(r[at]), b, t, out),
     )
@@ -64,7 +64,7 @@ pub(crate) fn congruence_shared(n: usize, r: &[f64], b: &[V], t: &mut [V], out: 
 
 /// As [`congruence_shared`] with an R of its own in each lane; with `full` R need not be triangular.
 pub(crate) fn congruence_each(n: usize, full: bool, r: &[V], b: &[V], t: &mut [V], out: &mut [V]) {
-    simd(
+    vectorised(
         #[inline(always)]
         || congruence(n, full, |at| r[at], b, t, out),
     )

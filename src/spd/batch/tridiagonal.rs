@@ -3,7 +3,7 @@
 //! Matrices are lower triangles by columns: column j at `a[j * n ..]`, of which entries j .. n count. Columns go in pairs, so that
 //! each vector read serves two of them and two sums are under way at once.
 
-use crate::batch::lanes::V;
+use crate::batch::V;
 
 /// B <- H B H for a symmetric block of the size of `v`, whose column j starts with its diagonal at `b[j * n + j]`;
 /// H = I - t v v^T. With w = B v: B - v x^T - x v^T, x = t w - 1/2 t^2 (w^T v) v. `w` is scratch.
@@ -57,7 +57,7 @@ fn reflect_both(n: usize, b: &mut [V], v: &[V], t: V, w: &mut [V]) {
     }
 }
 
-/// C <- H C for W columns, n apart, whose entries `of` face v.
+/// C <- H C for W columns, which lie n entries apart; entry `from + i` of a column is multiplied with entry i of v.
 #[inline(always)]
 fn reflect_left<const W: usize>(n: usize, c: &mut [V], from: usize, v: &[V], t: V) {
     let mut dot = [V::ZERO; W];

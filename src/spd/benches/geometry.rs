@@ -2,7 +2,7 @@
 //! CPU time of all threads (the one to compare on a shared machine).
 //!
 //! `cargo bench -p spd --bench geometry`; for one core set RAYON_NUM_THREADS=1. Ratios against peers are made by running the
-//! same matrices there in the same sitting: with REPRO_BENCH_DATA=folder they are written there as raw doubles.
+//! same matrices through them on the same machine: with REPRO_BENCH_DATA=folder the matrices are written there as raw doubles.
 
 use ndarray::{Array2, Array3, Axis};
 use rand::SeedableRng;
@@ -54,7 +54,7 @@ fn rayon_threads() -> usize {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (x, y) = (trials(1), trials(2));
-    // For peers, to be timed on the same.
+    // Peers are timed on these matrices.
     if let Some(folder) = std::env::var_os("REPRO_BENCH_DATA") {
         for (name, data) in [("x.bin", &x), ("y.bin", &y)] {
             let bytes = data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();

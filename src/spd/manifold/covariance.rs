@@ -8,7 +8,7 @@
 //! | [`Estimator::Oas`] | min(1, (alpha + mu^2) / ((t + 1)(alpha - mu^2 / p))), alpha = mean of S_ij^2 (Chen et al. 2010, as scikit-learn) |
 //! | [`Estimator::LedoitWolf`] | min(beta, delta) / delta (Ledoit, Wolf 2004, as scikit-learn) |
 
-use crate::{Error, Result};
+use crate::{Error, InputError, Result};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Zip};
 
 /// How a covariance is estimated.
@@ -44,10 +44,10 @@ pub fn covariance(x: ArrayView2<'_, f64>, estimator: Estimator) -> Result<Covari
     let what = "covariance";
     let (p, t) = x.dim();
     if p == 0 {
-        return Err(Error::Empty { what });
+        return Err(InputError::empty(what).into());
     }
     if t < 2 {
-        return Err(Error::Parameter { name: "samples", value: t as f64, must: "at least 2" });
+        return Err(InputError::parameter("samples", t as f64, "at least 2").into());
     }
     if let Some(channel) = x.rows().into_iter().position(|r| r.iter().any(|v| !v.is_finite())) {
         return Err(Error::Signal { trial: None, channel });
@@ -78,7 +78,7 @@ pub fn covariance(x: ArrayView2<'_, f64>, estimator: Estimator) -> Result<Covari
 pub fn covariances(x: ArrayView3<'_, f64>, estimator: Estimator) -> Result<Array3<f64>> {
     let (k, p, _) = x.dim();
     if k == 0 {
-        return Err(Error::Empty { what: "covariances" });
+        return Err(InputError::empty("covariances").into());
     }
     let mut out = Array3::zeros((k, p, p));
     let mut errors = vec![None; k];

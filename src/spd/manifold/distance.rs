@@ -9,8 +9,8 @@
 //! Only eigenvalues are computed. Each A is factored once; each group of eight B is interleaved once and meets every A.
 
 use crate::batch::eigen::{Eigen, positive};
-use crate::batch::lanes::{LANES, V, pack};
 use crate::batch::triangular::{cholesky, congruence_shared, flip_transpose, invert_lower};
+use crate::batch::{LANES, V, pack};
 use crate::check;
 use crate::manifold::function::logm;
 use crate::{Error, Result};

@@ -1,13 +1,13 @@
 //! Functions of symmetric matrices, in batches: f(A) = Z diag(f(d)) Z^T.
 //!
-//! Batches are (k, n, n). Groups of eight run side by side (see `lanes.rs`); blocks of groups go to the threads, each with
+//! Batches are (k, n, n). Groups of eight run side by side (see `linalg::batch`); blocks of groups go to the threads, each with
 //! one workspace. Logarithms need no eigenvalues (`logarithm.rs`).
 
 use crate::batch::eigen::{Eigen, Fault, positive};
-use crate::batch::lanes::{LANES, V, pack, unpack_lane};
 use crate::batch::logarithm::Logarithm;
+use crate::batch::{LANES, V, pack, unpack_lane};
 use crate::check;
-use crate::{Error, Result};
+use crate::{InputError, Result};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Zip};
 use rayon::prelude::*;
 
@@ -48,7 +48,7 @@ pub fn invsqrtm(x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
 /// Every matrix to the real power `alpha`.
 pub fn powm(x: ArrayView3<'_, f64>, alpha: f64) -> Result<Array3<f64>> {
     if !alpha.is_finite() {
-        return Err(Error::Parameter { name: "alpha", value: alpha, must: "finite" });
+        return Err(InputError::parameter("alpha", alpha, "finite").into());
     }
     apply("powm", x, |v| linalg::math::pow(v, alpha), true)
 }
@@ -126,7 +126,7 @@ pub(crate) fn sandwich(what: &'static str, s: ArrayView2<'_, f64>, x: ArrayView3
     let (m, n) = s.dim();
     let k = x.dim().0;
     if x.dim().1 != n || x.dim().2 != n {
-        return Err(Error::Shape { what, expected: vec![k, n, n], got: x.shape().to_vec() });
+        return Err(InputError::shape(what, [k, n, n], x.shape()).into());
     }
     let mut out = Array3::zeros((k, m, m));
     Zip::from(out.outer_iter_mut()).and(x.outer_iter()).par_for_each(|mut to, x| {

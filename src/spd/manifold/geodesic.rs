@@ -5,7 +5,7 @@
 //!   Euclidean norm is the Riemannian distance from C to X.
 
 use crate::manifold::function::{expm, logm, one, powm, sandwich};
-use crate::{Error, Result, check};
+use crate::{InputError, Result, check};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 
 /// The point at `t` on the geodesic from `a` to `b`.
@@ -40,7 +40,7 @@ pub fn from_tangent_space(v: ArrayView2<'_, f64>, at: ArrayView2<'_, f64>) -> Re
     let (root, _) = roots("from_tangent_space", at)?;
     let n = at.nrows();
     if v.nrows() == 0 {
-        return Err(Error::Empty { what: "from_tangent_space" });
+        return Err(InputError::empty("from_tangent_space").into());
     }
     let mut logs = Array3::zeros((v.nrows(), n, n));
     for (mut log, row) in logs.axis_iter_mut(Axis(0)).zip(v.rows()) {

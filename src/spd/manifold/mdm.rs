@@ -3,7 +3,7 @@
 //! Probabilities are softmax(-d^2) over the classes, as in pyRiemann.
 
 use crate::manifold::mean::{Mean, Selection, means};
-use crate::{CheckedMeanParams, Error, Metric, Result, pairwise_distances};
+use crate::{CheckedMeanParams, InputError, Metric, Result, pairwise_distances};
 use ndarray::{Array2, Array3, ArrayView3, Axis};
 
 /// A fitted classifier.
@@ -26,27 +26,18 @@ impl Mdm {
     /// assert_eq!(mdm.predict(near_nine.view()).unwrap(), [2]);
     /// ```
     pub fn fit(x: ArrayView3<'_, f64>, labels: &[i64], metric: Metric, params: &CheckedMeanParams) -> Result<Self> {
-        let k = x.len_of(Axis(0));
-        if labels.len() != k {
-            return Err(Error::Shape { what: "labels", expected: vec![k], got: vec![labels.len()] });
-        }
-        let mut classes = labels.to_vec();
-        classes.sort_unstable();
-        classes.dedup();
+        let classes = classes_of(x.len_of(Axis(0)), labels)?;
         if classes.len() < 2 {
-            return Err(Error::Parameter { name: "classes", value: classes.len() as f64, must: "at least 2" });
+            return Err(InputError::parameter("classes", classes.len() as f64, "at least 2").into());
         }
-        let members = |c: &i64| -> Selection { (0..k).filter(|&i| labels[i] == *c).map(|i| (i, 1.0)).collect() };
-        let means = means(x, &classes.iter().map(members).collect::<Vec<_>>(), metric, params)?;
-        let n = x.dim().1;
-        let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
+        let (means, stacked) = class_means(x, labels, &classes, metric, params)?;
         Ok(Mdm { metric, classes, means, stacked })
     }
 
     /// A classifier with given class means (classes, n, n), for labels in ascending order.
     pub fn from_means(classes: Vec<i64>, means: Array3<f64>, metric: Metric) -> Result<Self> {
         if classes.len() != means.dim().0 || classes.windows(2).any(|w| w[0] >= w[1]) {
-            return Err(Error::Shape { what: "classes", expected: vec![means.dim().0], got: vec![classes.len()] });
+            return Err(InputError::shape("classes", [means.dim().0], [classes.len()]).into());
         }
         let given = |matrix: ndarray::ArrayView2<'_, f64>| Mean {
             matrix: matrix.to_owned(),
@@ -69,14 +60,10 @@ impl Mdm {
     ) -> Result<Vec<i64>> {
         let k = x.len_of(Axis(0));
         if labels.len() != k {
-            return Err(Error::Shape { what: "labels", expected: vec![k], got: vec![labels.len()] });
+            return Err(InputError::shape("labels", [k], [labels.len()]).into());
         }
         if folds < 2 || folds > k {
-            return Err(Error::Parameter {
-                name: "folds",
-                value: folds as f64,
-                must: "at least 2 and at most the matrices",
-            });
+            return Err(InputError::parameter("folds", folds as f64, "at least 2 and at most the matrices").into());
         }
         let mut seen = std::collections::BTreeMap::new();
         let mut fold = Vec::with_capacity(k);
@@ -140,9 +127,35 @@ impl Mdm {
     pub fn accuracy(&self, x: ArrayView3<'_, f64>, labels: &[i64]) -> Result<f64> {
         let predicted = self.predict(x)?;
         if predicted.len() != labels.len() {
-            return Err(Error::Shape { what: "labels", expected: vec![predicted.len()], got: vec![labels.len()] });
+            return Err(InputError::shape("labels", [predicted.len()], [labels.len()]).into());
         }
         let hits = predicted.iter().zip(labels).filter(|(a, b)| a == b).count();
         Ok(hits as f64 / labels.len() as f64)
     }
+}
+
+/// The labels of k matrices, each once, ascending.
+pub(crate) fn classes_of(k: usize, labels: &[i64]) -> Result<Vec<i64>> {
+    if labels.len() != k {
+        return Err(InputError::shape("labels", [k], [labels.len()]).into());
+    }
+    let mut classes = labels.to_vec();
+    classes.sort_unstable();
+    classes.dedup();
+    Ok(classes)
+}
+
+/// The mean of each class, and these means as one batch (classes, n, n).
+pub(crate) fn class_means(
+    x: ArrayView3<'_, f64>,
+    labels: &[i64],
+    classes: &[i64],
+    metric: Metric,
+    params: &CheckedMeanParams,
+) -> Result<(Vec<Mean>, Array3<f64>)> {
+    let (k, n, _) = x.dim();
+    let members = |c: &i64| -> Selection { (0..k).filter(|&i| labels[i] == *c).map(|i| (i, 1.0)).collect() };
+    let means = means(x, &classes.iter().map(members).collect::<Vec<_>>(), metric, params)?;
+    let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
+    Ok((means, stacked))
 }

@@ -14,7 +14,7 @@
 use super::mean_together::iterate;
 use crate::check;
 use crate::manifold::function::{expm, logarithms};
-use crate::{Error, Metric, Result};
+use crate::{InputError, Metric, Result};
 use ndarray::{Array2, Array3, ArrayView1, ArrayView2, ArrayView3, Axis};
 use rayon::prelude::*;
 
@@ -44,10 +44,10 @@ impl MeanParams {
     /// The tolerance must be positive and at least one iteration allowed.
     pub fn check(self) -> Result<CheckedMeanParams> {
         if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            return Err(Error::Parameter { name: "tolerance", value: self.tolerance, must: "positive and finite" });
+            return Err(InputError::parameter("tolerance", self.tolerance, "positive and finite").into());
         }
         if self.max_iterations == 0 {
-            return Err(Error::Parameter { name: "max_iterations", value: 0.0, must: "at least 1" });
+            return Err(InputError::parameter("max_iterations", 0.0, "at least 1").into());
         }
         Ok(CheckedMeanParams(self))
     }
@@ -92,7 +92,7 @@ pub fn mean(
         None => (0..k).map(|i| (i, 1.0)).collect(),
     };
     let mut means = means(x, &[all], metric, params)?;
-    means.pop().ok_or(Error::Empty { what: "mean" })
+    means.pop().ok_or(InputError::empty("mean").into())
 }
 
 /// One mean for each selection of matrices of the batch. Matrices of weight zero are left out.
@@ -141,7 +141,7 @@ fn combine(n: usize, x: ArrayView3<'_, f64>, selections: &[Selection]) -> Array3
 fn normalised(s: &Selection, len: usize) -> Result<Selection> {
     let what = "mean";
     if let Some(&(index, _)) = s.iter().find(|(i, _)| *i >= len) {
-        return Err(Error::Shape { what, expected: vec![len], got: vec![index + 1] });
+        return Err(InputError::shape(what, [len], [index + 1]).into());
     }
     let w: ndarray::Array1<f64> = s.iter().map(|(_, w)| *w).collect();
     let sum = check::weights(what, &w.view(), w.len())?;

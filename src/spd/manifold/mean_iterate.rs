@@ -2,7 +2,8 @@
 
 use crate::batch::triangular::{cholesky, flip_transpose, invert_lower};
 use crate::manifold::mean::Mean;
-use crate::{Error, Metric, Result};
+use crate::{Error, InputError, Metric, Result};
+use linalg::dot;
 use ndarray::ArrayView2;
 
 /// Number of past steps that the quasi-Newton direction uses.
@@ -26,10 +27,6 @@ pub(crate) struct MeanIterate {
     pub iterations: usize,
     pub running: bool,
     converged: bool,
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(a, b)| a * b).sum()
 }
 
 fn add(to: &mut [f64], w: f64, x: &[f64]) {
@@ -148,9 +145,5 @@ impl MeanIterate {
 }
 
 fn square(x: &[f64], n: usize) -> Result<ArrayView2<'_, f64>> {
-    ArrayView2::from_shape((n, n), x).map_err(|_| Error::Shape {
-        what: "mean",
-        expected: vec![n, n],
-        got: vec![x.len()],
-    })
+    ArrayView2::from_shape((n, n), x).map_err(|_| InputError::shape("mean", [n, n], [x.len()]).into())
 }

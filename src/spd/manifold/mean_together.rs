@@ -5,9 +5,9 @@
 
 use super::mean_iterate::MeanIterate;
 use crate::batch::eigen::{Fault, positive};
-use crate::batch::lanes::{LANES, V, pack_lane, simd, unpack_lane};
 use crate::batch::logarithm::Logarithm;
 use crate::batch::triangular::congruence_each;
+use crate::batch::{LANES, V, pack_lane, unpack_lane, vectorised};
 use crate::manifold::mean::{Mean, MeanParams, Selection};
 use crate::{Error, Metric, Result};
 use ndarray::{ArrayView3, Axis};
@@ -120,12 +120,14 @@ fn collect(
     for g in at / LANES..(at + s.len()).div_ceil(LANES) {
         let weight = |lane: usize| (g * LANES + lane).checked_sub(at).and_then(|k| s.get(k)).map_or(0.0, |&(_, w)| w);
         let w = V(std::array::from_fn(weight));
-        typical = slopes[g].0.fma(w, typical);
-        bound = slopes[g].1.fma(w, bound);
         let image = &images[g * n * n..(g + 1) * n * n];
-        simd(
+        vectorised(
             #[inline(always)]
-            || sum.iter_mut().zip(image).for_each(|(t, v)| *t = v.fma(w, *t)),
+            || {
+                typical = slopes[g].0.fma(w, typical);
+                bound = slopes[g].1.fma(w, bound);
+                sum.iter_mut().zip(image).for_each(|(t, v)| *t = v.fma(w, *t));
+            },
         );
     }
     // Lanes hold every eighth pair, from lane `at` on. Summed in the order of the pairs, a mean has the same bits whichever
@@ -201,15 +203,21 @@ impl PairGroups<'_> {
 /// Typical size and bound of u coth u over the differences 2 u of the eigenvalues of the logarithms in `logs`; both at
 /// least 1. `lo` and `hi` bound the eigenvalues themselves.
 fn curvature(n: usize, logs: &[V], lo: V, hi: V) -> (V, V) {
-    let (mut trace, mut diagonal, mut below) = (V::ZERO, V::ZERO, V::ZERO);
-    for j in 0..n {
-        let column = &logs[j * n + j..(j + 1) * n];
-        trace = trace + column[0];
-        diagonal = column[0].fma(column[0], diagonal);
-        for x in &column[1..] {
-            below = x.fma(*x, below);
-        }
-    }
+    let (trace, diagonal, below) = vectorised(
+        #[inline(always)]
+        || {
+            let (mut trace, mut diagonal, mut below) = (V::ZERO, V::ZERO, V::ZERO);
+            for j in 0..n {
+                let column = &logs[j * n + j..(j + 1) * n];
+                trace = trace + column[0];
+                diagonal = column[0].fma(column[0], diagonal);
+                for x in &column[1..] {
+                    below = x.fma(*x, below);
+                }
+            }
+            (trace, diagonal, below)
+        },
+    );
     let share = V::splat(1.0 / n as f64);
     let variance = (diagonal + below + below - trace * trace * share) * share;
     let bound = (hi / lo).map(|spread| {

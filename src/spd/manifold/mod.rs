@@ -17,7 +17,7 @@ mod covariance;
 mod distance;
 pub(crate) mod function;
 pub(crate) mod geodesic;
-mod mdm;
+pub(crate) mod mdm;
 pub(crate) mod mean;
 mod mean_iterate;
 mod mean_together;

@@ -7,7 +7,7 @@
 //! U holds the eigenvectors of the average of X / tr X whose eigenvalue exceeds `tolerance` times the largest, largest first.
 
 use crate::manifold::function::sandwich;
-use crate::{Error, Result, check};
+use crate::{Error, InputError, Result, check};
 use ndarray::{Array2, Array3, ArrayView3, Axis, s};
 
 /// Share of the largest eigenvalue of the average below which a direction counts as missing. Rounding in f32 recordings leaves
@@ -37,7 +37,7 @@ impl Reduction {
     /// ```
     pub fn fit(sets: &[ArrayView3<'_, f64>]) -> Result<Self> {
         let what = "reduction";
-        let first = sets.first().ok_or(Error::Empty { what })?;
+        let first = sets.first().ok_or(InputError::empty(what))?;
         let n = check::symmetric(what, first)?;
         let mut average = Array2::<f64>::zeros((n, n));
         for set in sets {
@@ -56,6 +56,27 @@ impl Reduction {
         let mut basis = e.vectors.slice(s![.., n - rank..]).to_owned();
         basis.invert_axis(Axis(1));
         Ok(Reduction { basis: basis.as_standard_layout().into_owned() })
+    }
+
+    /// A reduction with a basis that was found before, U (n, rank) with orthonormal columns.
+    pub fn from_basis(basis: Array2<f64>) -> Result<Self> {
+        let (n, rank) = basis.dim();
+        let gram = linalg::matmul(basis.t(), basis.view());
+        let off = gram.indexed_iter().fold(0.0f64, |m, ((i, j), v)| m.max((v - f64::from(u8::from(i == j))).abs()));
+        if rank == 0 || rank > n || off.is_nan() || off > 1e-8 {
+            let must = "orthonormal columns, at least one and at most as many as rows";
+            return Err(InputError::parameter("basis", off, must).into());
+        }
+        Ok(Reduction { basis })
+    }
+
+    /// The largest share of a trace that the projection leaves out: zero where the matrices have no power outside the range.
+    pub fn left_out(&self, x: ArrayView3<'_, f64>) -> Result<f64> {
+        let kept = self.apply(x)?;
+        let share = |(whole, part): (ndarray::ArrayView2<'_, f64>, ndarray::ArrayView2<'_, f64>)| {
+            1.0 - part.diag().sum() / whole.diag().sum()
+        };
+        Ok(x.outer_iter().zip(kept.outer_iter()).map(share).fold(0.0, f64::max))
     }
 
     /// Dimension of the common range.

@@ -1,16 +1,10 @@
 //! Covariances against scikit-learn 1.9.1 and numpy 2.4.6, to 1e-12.
 
+#[path = "../../linalg/tests/golden/mod.rs"]
+mod golden;
+use golden::{close, upper};
 use ndarray::{Array2, s};
 use spd::Estimator;
-
-fn upper(a: &Array2<f64>) -> Vec<f64> {
-    (0..a.nrows()).flat_map(|i| (i..a.nrows()).map(move |j| (i, j))).map(|at| a[at]).collect()
-}
-
-fn close(got: &[f64], want: &[f64]) {
-    assert_eq!(got.len(), want.len());
-    assert!(got.iter().zip(want).all(|(g, w)| (g - w).abs() < 1e-12), "{got:?} instead of {want:?}");
-}
 
 #[test]
 fn covariance_estimators() {

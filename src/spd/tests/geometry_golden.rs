@@ -255,15 +255,21 @@ fn mdm_probabilities_and_refusals() {
     for (k, w) in want.into_iter().enumerate() {
         assert!((p[[k, 1]] - w).abs() < 1e-8, "{} instead of {w}", p[[k, 1]]);
     }
-    assert!(matches!(fit(&[0, 1]), Err(spd::Error::Shape { .. })));
-    assert!(matches!(fit(&[3; 5]), Err(spd::Error::Parameter { .. })));
+    assert!(matches!(fit(&[0, 1]), Err(spd::Error::Input(linalg::InputError::Shape { .. }))));
+    assert!(matches!(fit(&[3; 5]), Err(spd::Error::Input(linalg::InputError::Parameter { .. }))));
     let mut bad = x.clone();
     bad.slice_mut(s![3, .., ..]).assign(&(Array2::<f64>::eye(4) * -1.0));
     assert_eq!(mdm.predict(bad.view()), Err(spd::Error::NotPositiveDefinite { what: "pairwise_distances", index: 3 }));
     bad[[1, 0, 1]] = f64::NAN;
-    assert_eq!(mdm.predict(bad.view()), Err(spd::Error::NotFinite { what: "pairwise_distances", index: 1 }));
-    assert!(matches!(mdm.predict(x.slice(s![.., ..3, ..3])), Err(spd::Error::Shape { .. })));
+    assert_eq!(
+        mdm.predict(bad.view()),
+        Err(spd::Error::Input(linalg::InputError::NotFinite { what: "pairwise_distances", index: 1 }))
+    );
+    assert!(matches!(mdm.predict(x.slice(s![.., ..3, ..3])), Err(spd::Error::Input(linalg::InputError::Shape { .. }))));
     bad.assign(&x);
     bad[[2, 0, 1]] += 1.0;
-    assert_eq!(mdm.predict(bad.view()), Err(spd::Error::NotSymmetric { what: "pairwise_distances", index: 2 }));
+    assert_eq!(
+        mdm.predict(bad.view()),
+        Err(spd::Error::Input(linalg::InputError::NotSymmetric { what: "pairwise_distances", index: 2 }))
+    );
 }

@@ -64,11 +64,13 @@ proptest! {
         let inverted = spd::self_distances(inverse.view(), Metric::AffineInvariant).unwrap();
         for metric in [Metric::AffineInvariant, Metric::LogEuclidean, Metric::BuresWasserstein] {
             let d = spd::pairwise_distances(x.view(), x.view(), metric).unwrap();
+            // The Bures-Wasserstein distance is the root of a difference, so it keeps half of the digits near zero.
+            let rounding = if metric == Metric::BuresWasserstein { 1e-6 } else { 1e-10 };
             for i in 0..3 {
-                prop_assert!(d[[i, i]] < 1e-6);
+                prop_assert!(d[[i, i]] < rounding);
                 for j in 0..3 {
-                    prop_assert!((d[[i, j]] - d[[j, i]]).abs() < 1e-6);
-                    prop_assert!((0..3).all(|k| d[[i, j]] <= d[[i, k]] + d[[k, j]] + 1e-6));
+                    prop_assert!((d[[i, j]] - d[[j, i]]).abs() < rounding);
+                    prop_assert!((0..3).all(|k| d[[i, j]] <= d[[i, k]] + d[[k, j]] + rounding));
                 }
             }
         }
@@ -122,13 +124,17 @@ proptest! {
         let exact = spd::emd(cost.view(), a.view(), b.view()).unwrap();
         prop_assert!((exact.plan.sum_axis(Axis(1)) - &a).iter().all(|e| e.abs() < 1e-12));
         prop_assert!((exact.plan.sum_axis(Axis(0)) - &b).iter().all(|e| e.abs() < 1e-12));
-        let mut before = f64::INFINITY;
+        // A plan that misses its marginals by e is optimal or worse for other marginals, whose cost is nearby: dual potentials are at most
+        // the largest cost, and there are m + n of them.
+        let largest = cost.iter().fold(0.0f64, |m, c| m.max(*c));
+        let slack = |p: &spd::TransportPlan| largest * (m + n) as f64 * p.marginal_error + 1e-12;
+        let (mut before, mut missed) = (f64::INFINITY, 0.0);
         for regularisation in [1.0, 0.1, 0.01] {
             let params = SinkhornParams { regularisation, iterations: 20_000, tolerance: 1e-10 }.check().unwrap();
             let p = spd::sinkhorn_log(cost.view(), a.view(), b.view(), &params).unwrap();
-            prop_assert!(p.cost >= exact.cost - 1e-2 * p.marginal_error.max(1e-7) - 1e-4);
-            prop_assert!(p.cost <= before + 1e-4);
-            before = p.cost;
+            prop_assert!(p.cost >= exact.cost - slack(&p));
+            prop_assert!(p.cost <= before + missed + slack(&p));
+            (before, missed) = (p.cost, slack(&p));
             if regularisation > 0.05 {
                 prop_assert!(p.marginal_error < 1e-6, "{}", p.marginal_error);
                 let plain = spd::sinkhorn(cost.view(), a.view(), b.view(), &params).unwrap();
@@ -136,7 +142,7 @@ proptest! {
             }
         }
         // The entropy of a plan is at most log(m n): that is how far the regularised cost can lie above.
-        prop_assert!(before <= exact.cost + 0.01 * ((m * n) as f64).ln() + 1e-3);
+        prop_assert!(before <= exact.cost + 0.01 * ((m * n) as f64).ln() + missed);
     }
 
     #[test]

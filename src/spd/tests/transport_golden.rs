@@ -1,7 +1,7 @@
 //! Transport against POT 0.9.7.post1, to 1e-9.
 
 use ndarray::{Array1, Array2, array};
-use spd::{Error, GroupLasso, SinkhornParams};
+use spd::{Error, GroupLasso, InputError, SinkhornParams};
 
 fn problem() -> (Array2<f64>, Array1<f64>, Array1<f64>) {
     let entry = |(i, j): (usize, usize)| {
@@ -90,16 +90,16 @@ fn refusals() {
     let (c, a, b) = problem();
     let ok = params(0.1, 10);
     let bad = SinkhornParams { regularisation: 0.0, iterations: 1, tolerance: 0.0 }.check();
-    assert!(matches!(bad, Err(Error::Parameter { name: "regularisation", .. })));
-    assert!(matches!(spd::sinkhorn(c.view(), b.view(), a.view(), &ok), Err(Error::Shape { .. })));
+    assert!(matches!(bad, Err(Error::Input(InputError::Parameter { name: "regularisation", .. }))));
+    assert!(matches!(spd::sinkhorn(c.view(), b.view(), a.view(), &ok), Err(Error::Input(InputError::Shape { .. }))));
     let mut negative = a.clone();
     negative[0] = -0.1;
     assert!(matches!(spd::emd(c.view(), negative.view(), b.view()), Err(Error::Weights { .. })));
-    assert!(matches!(spd::emd(c.view(), (&a * 2.0).view(), b.view()), Err(Error::Parameter { .. })));
+    assert!(matches!(spd::emd(c.view(), (&a * 2.0).view(), b.view()), Err(Error::Input(InputError::Parameter { .. }))));
     let mut nan = c.clone();
     nan[[2, 2]] = f64::NAN;
     assert_eq!(
         spd::sinkhorn_log(nan.view(), a.view(), b.view(), &ok),
-        Err(Error::NotFinite { what: "sinkhorn_log", index: 2 })
+        Err(Error::Input(InputError::NotFinite { what: "sinkhorn_log", index: 2 }))
     );
 }

@@ -7,12 +7,13 @@
 //! are mapped no better than by recentring, the result is recentring itself.
 
 use super::output_loss::OutputLoss;
-use super::recentre::{Recentring, apply_operators};
+use super::positive_map::PositiveMap;
+use super::recentre::Recentring;
 use crate::manifold::function::{one, sandwich};
-use crate::{Error, Metric, Result};
+use crate::{Error, InputError, Result, invsqrtm, logm};
 use kraus::{MinimiseParams, minimise_watched};
 use linalg::random::StandardNormal;
-use ndarray::{Array2, Array3, ArrayView3, Axis, s};
+use ndarray::{Array2, Array3, ArrayView3, Axis};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -63,13 +64,13 @@ impl MapParams {
     /// Checks the ranges.
     pub fn check(&self) -> Result<()> {
         if self.rank == 0 || self.iterations == 0 {
-            return Err(Error::Parameter { name: "rank and iterations", value: 0.0, must: "at least 1" });
+            return Err(InputError::parameter("rank and iterations", 0.0, "at least 1").into());
         }
         if !(self.penalty >= 0.0 && self.penalty.is_finite()) {
-            return Err(Error::Parameter { name: "penalty", value: self.penalty, must: "zero or positive" });
+            return Err(InputError::parameter("penalty", self.penalty, "zero or positive").into());
         }
         if !(0.0..0.9).contains(&self.held_out) {
-            return Err(Error::Parameter { name: "held_out", value: self.held_out, must: "in [0, 0.9[" });
+            return Err(InputError::parameter("held_out", self.held_out, "in [0, 0.9[").into());
         }
         Ok(())
     }
@@ -78,8 +79,8 @@ impl MapParams {
 /// A learned map.
 #[derive(Debug, Clone)]
 pub struct LearnedMap {
-    /// Kraus operators (r, q, p) between matrices as recorded.
-    pub operators: Array3<f64>,
+    /// The map between matrices as recorded.
+    pub map: PositiveMap,
     /// Mean squared distance between held-out pairs' images and their targets: by recentring, and by the learned map. None
     /// where nothing was held out.
     pub held_out: Option<(f64, f64)>,
@@ -92,7 +93,7 @@ pub struct LearnedMap {
 impl LearnedMap {
     /// The images of matrices of the source.
     pub fn apply(&self, x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-        apply_operators(self.operators.view(), x)
+        self.map.apply(x)
     }
 }
 
@@ -108,14 +109,14 @@ pub fn learn_map(
     params.check()?;
     let k = x.dim().0;
     if y.dim().0 != k {
-        return Err(Error::Shape { what: "pairs", expected: vec![k], got: vec![y.dim().0] });
+        return Err(InputError::shape("pairs", [k], [y.dim().0]).into());
     }
     let task = Task::new(x, y, recentring, params)?;
     let held = (k as f64 * params.held_out).round() as usize;
     if held == 0 || held >= k {
         let (a, iterations) =
             task.train(&(0..k).collect::<Vec<_>>(), params.iterations, &mut |_, _| Ok(true), watch)?;
-        return Ok(LearnedMap { operators: task.recorded(&a)?, held_out: None, iterations, fell_back: false });
+        return Ok(LearnedMap { map: task.recorded(&a)?, held_out: None, iterations, fell_back: false });
     }
     let mut order: Vec<usize> = (0..k).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(params.seed));
@@ -133,12 +134,12 @@ pub fn learn_map(
     let mut halved = |done: f64, loss: f64| watch(0.5 * done, loss);
     task.train(train, params.iterations, &mut judge, &mut halved)?;
     if at == 0 {
-        let operators = recentring.operators().to_owned();
-        return Ok(LearnedMap { operators, held_out: Some((start, best)), iterations: 0, fell_back: true });
+        let map = recentring.map().clone();
+        return Ok(LearnedMap { map, held_out: Some((start, best)), iterations: 0, fell_back: true });
     }
     let mut rest = |done: f64, loss: f64| watch(0.5 + 0.5 * done, loss);
     let (a, iterations) = task.train(&(0..k).collect::<Vec<_>>(), at, &mut |_, _| Ok(true), &mut rest)?;
-    Ok(LearnedMap { operators: task.recorded(&a)?, held_out: Some((start, best)), iterations, fell_back: false })
+    Ok(LearnedMap { map: task.recorded(&a)?, held_out: Some((start, best)), iterations, fell_back: false })
 }
 
 /// The pairs in whitened coordinates.
@@ -146,6 +147,8 @@ struct Task<'a> {
     params: &'a MapParams,
     x: Array3<f64>,
     y: Array3<f64>,
+    /// Y^-1/2 of every pair, for the distances to Y.
+    roots: Array3<f64>,
     /// What recentring adds for channels of the target alone, whitened; none where there are none.
     fixed: Option<Array3<f64>>,
     /// The first operator of recentring, whitened: (1, q, p).
@@ -169,14 +172,11 @@ impl<'a> Task<'a> {
         let (inverse_root, root): (fn(f64) -> f64, fn(f64) -> f64) = (|v| 1.0 / v.sqrt(), f64::sqrt);
         let (ws, wt) = (power(ms, inverse_root)?, power(mt, inverse_root)?);
         let back = (power(mt, root)?, ws.clone());
-        let operators = recentring.operators();
-        let first = linalg::matmul(wt.view(), operators.slice(s![0, .., ..]));
+        let first = linalg::matmul(wt.view(), recentring.map().operators().index_axis(Axis(0), 0));
         let first = linalg::matmul(first.view(), power(ms, root)?.view());
-        let fixed = match operators.dim().0 {
-            1 => None,
-            _ => {
-                Some(sandwich("learned map", wt.view(), apply_operators(operators.slice(s![1.., .., ..]), x)?.view())?)
-            }
+        let fixed = match recentring.map().measured(x) {
+            None => None,
+            Some(images) => Some(sandwich("learned map", wt.view(), images.view())?),
         };
         let (x, y) = (sandwich("learned map", ws.view(), x)?, sandwich("learned map", wt.view(), y)?);
         let eye = Array2::<f64>::eye(x.dim().1);
@@ -185,6 +185,7 @@ impl<'a> Task<'a> {
         Ok(Task {
             params,
             x,
+            roots: invsqrtm(y.view())?,
             y,
             fixed,
             start: first.insert_axis(Axis(0)),
@@ -209,8 +210,8 @@ impl<'a> Task<'a> {
 
     fn images(&self, a: &[f64], samples: &[usize]) -> Result<Array3<f64>> {
         let (_, q, p) = self.start.dim();
-        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| Error::Empty { what: "operators" })?;
-        let images = apply_operators(a, self.x.select(Axis(0), samples).view())?;
+        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| InputError::empty("operators"))?;
+        let images = PositiveMap::new(a.to_owned())?.apply(self.x.select(Axis(0), samples).view())?;
         Ok(match &self.fixed {
             Some(fixed) => images + &fixed.select(Axis(0), samples),
             None => images,
@@ -219,16 +220,17 @@ impl<'a> Task<'a> {
 
     /// Mean squared affine-invariant distance between images and targets; infinite where an image is not positive definite.
     fn error(&self, a: &[f64], samples: &[usize]) -> Result<f64> {
-        let images = self.images(a, samples)?;
-        let mut sum = 0.0;
-        for (image, &k) in images.outer_iter().zip(samples) {
-            match crate::distance(self.y.index_axis(Axis(0), k), image, Metric::AffineInvariant) {
-                Ok(d) => sum += d * d,
-                Err(Error::NotPositiveDefinite { .. }) => return Ok(f64::INFINITY),
-                Err(e) => return Err(e),
-            }
+        let mut images = self.images(a, samples)?;
+        for (mut image, &k) in images.outer_iter_mut().zip(samples) {
+            let root = self.roots.index_axis(Axis(0), k);
+            let around = linalg::matmul(linalg::matmul(root, image.view()).view(), root);
+            image.assign(&linalg::symmetrise(around.view()));
         }
-        Ok(sum / samples.len() as f64)
+        match logm(images.view()) {
+            Ok(logs) => Ok(logs.iter().map(|v| v * v).sum::<f64>() / samples.len() as f64),
+            Err(Error::NotPositiveDefinite { .. }) => Ok(f64::INFINITY),
+            Err(e) => Err(e),
+        }
     }
 
     /// L-BFGS on some pairs from the start. `judge` sees each iterate and says whether to go on.
@@ -241,8 +243,8 @@ impl<'a> Task<'a> {
     ) -> Result<(Vec<f64>, usize)> {
         let pick = |a: &Array3<f64>| a.select(Axis(0), samples);
         let fixed = self.fixed.as_ref().map(pick);
-        let loss =
-            OutputLoss::new(self.params.loss, pick(&self.x), pick(&self.y), fixed, self.start.clone(), self.penalty)?;
+        let (x, y, start) = (pick(&self.x), pick(&self.y), self.start.clone());
+        let loss = OutputLoss { kind: self.params.loss, x, y, fixed, start, penalty: self.penalty }.prepared()?;
         let (mut failed, mut cancelled, mut done) = (None, false, 0);
         let minimise = MinimiseParams { max_iterations: iterations, ..MinimiseParams::default() };
         let found = minimise_watched(
@@ -271,16 +273,14 @@ impl<'a> Task<'a> {
     }
 
     /// Whitened operators as operators between matrices as recorded, with what recentring adds.
-    fn recorded(&self, a: &[f64]) -> Result<Array3<f64>> {
+    fn recorded(&self, a: &[f64]) -> Result<PositiveMap> {
         let (_, q, p) = self.start.dim();
-        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| Error::Empty { what: "operators" })?;
-        let more = self.recentring.operators().slice_move(s![1.., .., ..]);
-        let mut out = Array3::zeros((a.dim().0 + more.dim().0, q, p));
+        let a = ArrayView3::from_shape((a.len() / (q * p), q, p), a).map_err(|_| InputError::empty("operators"))?;
+        let mut out = Array3::zeros(a.dim());
         for (mut to, a) in out.outer_iter_mut().zip(a.outer_iter()) {
             let left = linalg::matmul(self.back.0.view(), a);
             to.assign(&linalg::matmul(left.view(), self.back.1.view()));
         }
-        out.slice_mut(s![a.dim().0.., .., ..]).assign(&more);
-        Ok(out)
+        Ok(self.recentring.map().with_operators(out))
     }
 }

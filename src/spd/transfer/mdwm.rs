@@ -4,8 +4,8 @@
 //! t = 0 uses the source alone, t = 1 the calibration matrices of the target alone (E. Kalunga, S. Chevallier, Q. Barthelemy,
 //! *Transfer learning for SSVEP-based BCI using Riemannian similarities between users*, EUSIPCO 2018; pyRiemann's `MDWM`).
 
-use crate::manifold::mean::{Selection, means};
-use crate::{CheckedMeanParams, Error, Mdm, Metric, Result, geodesic};
+use crate::manifold::mdm::{class_means, classes_of};
+use crate::{CheckedMeanParams, InputError, Mdm, Metric, Result, geodesic};
 use ndarray::{Array3, ArrayView3, Axis};
 
 /// A fitted classifier; predictions are those of an [`Mdm`] with the mixed means.
@@ -23,14 +23,9 @@ impl Mdwm {
         params: &CheckedMeanParams,
     ) -> Result<Self> {
         if !(0.0..=1.0).contains(&tradeoff) {
-            return Err(Error::Parameter { name: "tradeoff", value: tradeoff, must: "in [0, 1]" });
+            return Err(InputError::parameter("tradeoff", tradeoff, "in [0, 1]").into());
         }
-        let (classes, from) = class_means(source, source_labels, params)?;
-        let (others, to) = class_means(target, target_labels, params)?;
-        if classes != others {
-            let (expected, got) = (vec![classes.len()], vec![others.len()]);
-            return Err(Error::Shape { what: "classes of the target", expected, got });
-        }
+        let (classes, from, to) = means_of_both((source, source_labels), (target, target_labels), params)?;
         let mut mixed = Array3::zeros(from.dim());
         for (mut out, (a, b)) in mixed.outer_iter_mut().zip(from.outer_iter().zip(to.outer_iter())) {
             out.assign(&geodesic(a, b, tradeoff)?);
@@ -44,22 +39,21 @@ impl Mdwm {
     }
 }
 
-/// The labels, ascending, and the mean of each class.
-pub(crate) fn class_means(
-    x: ArrayView3<'_, f64>,
-    labels: &[i64],
+/// The labels, ascending, and the mean of each class in the source and in the target. Refuses domains of different classes.
+pub(crate) fn means_of_both(
+    (source, source_labels): (ArrayView3<'_, f64>, &[i64]),
+    (target, target_labels): (ArrayView3<'_, f64>, &[i64]),
     params: &CheckedMeanParams,
-) -> Result<(Vec<i64>, Array3<f64>)> {
-    let k = x.len_of(Axis(0));
-    if labels.len() != k {
-        return Err(Error::Shape { what: "labels", expected: vec![k], got: vec![labels.len()] });
+) -> Result<(Vec<i64>, Array3<f64>, Array3<f64>)> {
+    let means = |x: ArrayView3<'_, f64>, labels: &[i64]| -> Result<(Vec<i64>, Array3<f64>)> {
+        let classes = classes_of(x.len_of(Axis(0)), labels)?;
+        let (_, stacked) = class_means(x, labels, &classes, Metric::AffineInvariant, params)?;
+        Ok((classes, stacked))
+    };
+    let (classes, from) = means(source, source_labels)?;
+    let (others, to) = means(target, target_labels)?;
+    if classes != others {
+        return Err(InputError::shape("classes of the target", [classes.len()], [others.len()]).into());
     }
-    let mut classes = labels.to_vec();
-    classes.sort_unstable();
-    classes.dedup();
-    let members = |c: &i64| -> Selection { (0..k).filter(|&i| labels[i] == *c).map(|i| (i, 1.0)).collect() };
-    let found = means(x, &classes.iter().map(members).collect::<Vec<_>>(), Metric::AffineInvariant, params)?;
-    let n = x.dim().1;
-    let stacked = Array3::from_shape_fn((found.len(), n, n), |(c, i, j)| found[c].matrix[[i, j]]);
-    Ok((classes, stacked))
+    Ok((classes, from, to))
 }

@@ -17,7 +17,7 @@
 
 use super::learned::MapLoss;
 use crate::manifold::function::{invsqrtm, logm};
-use crate::{Error, Result};
+use crate::{InputError, Result};
 use linalg::{gemm, matmul};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -27,40 +27,35 @@ const BLOCK: usize = 8;
 
 /// The samples of the objective in whitened coordinates.
 pub(crate) struct OutputLoss {
-    kind: MapLoss,
-    x: Array3<f64>,
-    /// Y, log Y or Y^-1/2, as the loss needs it.
-    y: Array3<f64>,
-    fixed: Option<Array3<f64>>,
+    pub kind: MapLoss,
+    /// Inputs, (k, p, p).
+    pub x: Array3<f64>,
+    /// Outputs Y, (k, q, q); after [`OutputLoss::prepared`] log Y or Y^-1/2, as the loss needs it.
+    pub y: Array3<f64>,
+    /// The fixed part of the predictions, (k, q, q).
+    pub fixed: Option<Array3<f64>>,
     /// A_0, (r_0, q, p).
-    start: Array3<f64>,
+    pub start: Array3<f64>,
     /// t.
-    penalty: f64,
+    pub penalty: f64,
 }
 
 impl OutputLoss {
-    /// Inputs (k, p, p), outputs (k, q, q), the fixed part of the predictions, the start and the weight of the penalty.
-    pub fn new(
-        kind: MapLoss,
-        x: Array3<f64>,
-        y: Array3<f64>,
-        fixed: Option<Array3<f64>>,
-        start: Array3<f64>,
-        penalty: f64,
-    ) -> Result<Self> {
-        let y = match kind {
-            MapLoss::Square => y,
-            MapLoss::LogEuclidean => logm(y.view())?,
-            MapLoss::AffineInvariant => invsqrtm(y.view())?,
+    /// Computes from Y what the loss needs of it, once for all evaluations.
+    pub fn prepared(self) -> Result<Self> {
+        let y = match self.kind {
+            MapLoss::Square => self.y,
+            MapLoss::LogEuclidean => logm(self.y.view())?,
+            MapLoss::AffineInvariant => invsqrtm(self.y.view())?,
         };
-        Ok(OutputLoss { kind, x, y, fixed, start, penalty })
+        Ok(OutputLoss { y, ..self })
     }
 
     /// f and its gradient at operators `a`, flat (r q p).
     pub fn value_and_gradient(&self, a: &[f64], gradient: &mut [f64]) -> Result<f64> {
         let (q, p) = (self.start.dim().1, self.start.dim().2);
         let r = a.len() / (q * p);
-        let a = ArrayView3::from_shape((r, q, p), a).map_err(|_| Error::Empty { what: "operators" })?;
+        let a = ArrayView3::from_shape((r, q, p), a).map_err(|_| InputError::empty("operators"))?;
         let samples: Vec<usize> = (0..self.x.dim().0).collect();
         let blocks: Vec<Result<(f64, Array3<f64>)>> =
             samples.par_chunks(BLOCK).map(|block| self.block(a, block)).collect();
@@ -143,7 +138,7 @@ impl OutputLoss {
         }
         let (r, q, p) = a.dim();
         let flat = |x: ArrayView3<'_, f64>| {
-            x.to_owned().into_shape_with_order((x.dim().0, q * p)).map_err(|_| Error::Empty { what: "operators" })
+            x.to_owned().into_shape_with_order((x.dim().0, q * p)).map_err(|_| InputError::empty("operators"))
         };
         let (a, start) = (flat(a)?, flat(self.start.view())?);
         let (own, cross, fixed) =
@@ -182,7 +177,8 @@ mod tests {
             for (p, q, penalty) in [(4, 4, 0.0), (4, 4, 0.7), (5, 3, 0.3), (3, 5, 0.2)] {
                 let start = Array3::from_shape_fn((1, q, p), |(_, i, j)| if i == j { 1.0 } else { 0.0 });
                 let fixed = (q > p).then(|| batch(11, q, 0.4));
-                let loss = OutputLoss::new(kind, batch(11, p, 1.3), batch(11, q, 0.9), fixed, start, penalty).unwrap();
+                let (x, y) = (batch(11, p, 1.3), batch(11, q, 0.9));
+                let loss = OutputLoss { kind, x, y, fixed, start, penalty }.prepared().unwrap();
                 let a: Vec<f64> = (0..2 * q * p)
                     .map(|k| 0.2 * (1.7 * k as f64).sin() + if k < q * p && k / p == k % p { 1.0 } else { 0.0 })
                     .collect();

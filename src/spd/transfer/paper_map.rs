@@ -5,9 +5,10 @@
 //! square loss gives to directions of little power, which the classifier's geometry counts as much as the strong ones.
 
 use super::learned::LearnedMap;
+use super::positive_map::PositiveMap;
 use crate::manifold::function::one;
 use crate::manifold::mean::mean;
-use crate::{Error, MeanParams, Metric, Result, check};
+use crate::{Error, InputError, MeanParams, Metric, Result, check};
 use kraus::backend::Trial;
 use kraus::{AdamParams, Fit, Flow, Problem, Session, Solver, Start, Stopping};
 use ndarray::{Array2, Array3, ArrayView3};
@@ -97,13 +98,13 @@ pub fn learn_paper_map_by(
     let adam = AdamParams { stopping, batch, rate, seed: params.seed, ..AdamParams::default() };
     let adam = adam.check().map_err(training)?;
     let fit = train(&problem, Trial { adam, start: Start::single(p, q, params.rank, params.seed) })?;
-    let [layer] = fit.model.layers() else { return Err(Error::Empty { what: "paper map" }) };
+    let [layer] = fit.model.layers() else { return Err(InputError::empty("paper map").into()) };
     let whitened = layer.ops().mapv(f64::from);
     let mut operators = Array3::zeros(whitened.dim());
     for (mut to, a) in operators.outer_iter_mut().zip(whitened.outer_iter()) {
         to.assign(&linalg::matmul(linalg::matmul(back.view(), a).view(), c.view()));
     }
-    Ok(LearnedMap { operators, held_out: None, iterations: params.epochs, fell_back: false })
+    Ok(LearnedMap { map: PositiveMap::new(operators)?, held_out: None, iterations: params.epochs, fell_back: false })
 }
 
 /// C X C for every X, symmetric to the last bit.

@@ -9,7 +9,7 @@
 //! eigenvectors of S_c to those of T_c in order. pyRiemann leaves the signs of these eigenvectors to LAPACK; here each pair of
 //! eigenvectors points to one side, so the result does not depend on the library.
 
-use super::mdwm::class_means;
+use super::mdwm::means_of_both;
 use crate::manifold::function::{one, sandwich};
 use crate::manifold::mean::mean;
 use crate::{CheckedMeanParams, Error, Metric, Result, check, powm};
@@ -71,12 +71,8 @@ impl Procrustes {
         let (from, to) = (Standard::fit(source, params)?, Standard::fit(target, params)?);
         let labelled = target_labels.len().min(target.dim().0);
         let calibration = to.apply(target.slice(ndarray::s![..labelled, .., ..]))?;
-        let (classes, s) = class_means(from.apply(source)?.view(), source_labels, params)?;
-        let (others, t) = class_means(calibration.view(), target_labels, params)?;
-        if classes != others {
-            let (expected, got) = (vec![classes.len()], vec![others.len()]);
-            return Err(Error::Shape { what: "classes of the target", expected, got });
-        }
+        let common = from.apply(source)?;
+        let (_, s, t) = means_of_both((common.view(), source_labels), (calibration.view(), target_labels), params)?;
         let start = best_start(&s, &t)?;
         let (rotation, loss, converged) = descend(start, &s, &t)?;
         Ok(Procrustes { source: from, target: to, rotation, loss, converged })

@@ -13,10 +13,11 @@
 //! ```
 //! a Kraus map: its images are positive semidefinite, and the mean of the source goes to the mean of the target.
 
-use crate::manifold::function::{one, sandwich};
+use super::positive_map::PositiveMap;
+use crate::manifold::function::one;
 use crate::manifold::mean::mean;
-use crate::{CheckedMeanParams, Error, Metric, Result, check};
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
+use crate::{CheckedMeanParams, InputError, Metric, Result, check, map_eigenvalues};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis};
 
 /// The channels that both domains have: pairs (channel of the source, channel of the target).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,16 +34,16 @@ impl CommonChannels {
     /// These pairs. Each channel may appear once; at least one pair is needed.
     pub fn new(pairs: Vec<(usize, usize)>, source: usize, target: usize) -> Result<Self> {
         if pairs.is_empty() {
-            return Err(Error::Empty { what: "common channels" });
+            return Err(InputError::empty("common channels").into());
         }
         for (k, &(i, j)) in pairs.iter().enumerate() {
             if i >= source || j >= target {
                 let got = vec![i, j];
-                return Err(Error::Shape { what: "common channels", expected: vec![source, target], got });
+                return Err(InputError::shape("common channels", [source, target], got).into());
             }
             if pairs[..k].iter().any(|&(a, b)| a == i || b == j) {
                 let must = "a channel that no other pair names";
-                return Err(Error::Parameter { name: "common channel", value: i as f64, must });
+                return Err(InputError::parameter("common channel", i as f64, must).into());
             }
         }
         Ok(CommonChannels { pairs })
@@ -69,8 +70,8 @@ pub(crate) fn channels(x: ArrayView3<'_, f64>, at: &[usize]) -> Array3<f64> {
 pub struct Recentring {
     /// M_s and M_t.
     means: (Array2<f64>, Array2<f64>),
-    /// Kraus operators (r, q, p): the first is W A_c, the others make up R.
-    operators: Array3<f64>,
+    /// The operator W A_c, and R with M_s[c_s, c_s]^-1 / |c|.
+    map: PositiveMap,
 }
 
 impl Recentring {
@@ -95,11 +96,7 @@ impl Recentring {
         let (p, q) = (check::symmetric("source", &source)?, check::symmetric("target", &target)?);
         let (from, to) = (common.of_source(), common.of_target());
         if from.iter().any(|&i| i >= p) || to.iter().any(|&i| i >= q) {
-            return Err(Error::Shape {
-                what: "common channels",
-                expected: vec![p, q],
-                got: vec![from.len(), to.len()],
-            });
+            return Err(InputError::shape("common channels", [p, q], [from.len(), to.len()]).into());
         }
         let average = |x: ArrayView3<'_, f64>| mean(x, None, Metric::AffineInvariant, params).map(|m| m.matrix);
         let (ms, mt) = (average(source)?, average(target)?);
@@ -126,27 +123,15 @@ impl Recentring {
         let first = spread(&linalg::matmul(predict.view(), aligned.view()));
         let explained = linalg::matmul(linalg::matmul(predict.view(), target_block.view()).view(), predict.t());
         let rest: Vec<usize> = (0..q).filter(|j| !to.contains(j)).collect();
-        let left = linalg::symmetrise(block(&(&mt - &explained), &rest).view());
-        let mut operators = vec![first];
+        let mut map = PositiveMap::new(first.insert_axis(Axis(0)))?;
         if !rest.is_empty() {
-            // R = sum_j r_j r_j^T with columns r_j; R tr(M^-1 X) / c is the sum over j, k of (r_j u_k^T) X (u_k r_j^T) / c.
-            let root = one("recentring", left.view(), f64::sqrt)?;
-            let rows = spread(&whiten);
-            for column in root.columns() {
-                for row in rows.rows() {
-                    let mut op = Array2::zeros((q, p));
-                    for (value, &at) in column.iter().zip(&rest) {
-                        op.row_mut(at).assign(&(&row * (value / (c as f64).sqrt())));
-                    }
-                    operators.push(op);
-                }
-            }
+            let left = linalg::symmetrise(block(&(&mt - &explained), &rest).view());
+            // The remainder is positive semidefinite up to rounding.
+            let left = map_eigenvalues(left.insert_axis(Axis(0)).view(), |v| v.max(0.0))?;
+            let by = one("recentring", source_block.view(), |v| 1.0 / v)? / c as f64;
+            map = map.measuring(placed(left.index_axis(Axis(0), 0), &rest, q), placed(by.view(), &from, p));
         }
-        let mut stacked = Array3::zeros((operators.len(), q, p));
-        for (mut to, op) in stacked.outer_iter_mut().zip(&operators) {
-            to.assign(op);
-        }
-        Ok(Recentring { means: (ms, mt), operators: stacked })
+        Ok(Recentring { means: (ms, mt), map })
     }
 
     /// The mean of the source and the mean of the target.
@@ -154,22 +139,22 @@ impl Recentring {
         (self.means.0.view(), self.means.1.view())
     }
 
-    /// Kraus operators (r, q, p) of the map; one where the domains have the same channels.
-    pub fn operators(&self) -> ArrayView3<'_, f64> {
-        self.operators.view()
+    /// The map: one Kraus operator where the domains have the same channels, and R tr(K X) for channels of the target alone.
+    pub fn map(&self) -> &PositiveMap {
+        &self.map
     }
 
     /// The images of matrices of the source.
     pub fn apply(&self, x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-        apply_operators(self.operators.view(), x)
+        self.map.apply(x)
     }
 }
 
-/// sum_i A_i X A_i^T for every X (k, p, p), operators (r, q, p).
-pub(crate) fn apply_operators(operators: ArrayView3<'_, f64>, x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-    let mut sum = sandwich("map", operators.slice(s![0, .., ..]), x)?;
-    for a in operators.outer_iter().skip(1) {
-        sum += &sandwich("map", a, x)?;
+/// A matrix of order n that holds `block` at some rows and columns, and zeros elsewhere.
+fn placed(block: ArrayView2<'_, f64>, at: &[usize], n: usize) -> Array2<f64> {
+    let mut whole = Array2::zeros((n, n));
+    for ((i, j), value) in block.indexed_iter() {
+        whole[[at[i], at[j]]] = *value;
     }
-    Ok(sum)
+    whole
 }

@@ -2,7 +2,7 @@
 
 use super::sinkhorn::median;
 use crate::manifold::mean::{Mean, Selection, means};
-use crate::{CheckedMeanParams, Error, Metric, Result};
+use crate::{CheckedMeanParams, Error, InputError, Metric, Result};
 use ndarray::{Array1, ArrayView2, ArrayView3, Axis};
 
 /// Kernel density as marginal weights.
@@ -30,7 +30,7 @@ pub fn density_weights(distances: ArrayView2<'_, f64>, params: DensityWeights) -
     crate::check::finite(what, &distances)?;
     let (k, m) = distances.dim();
     if k != m {
-        return Err(Error::Shape { what, expected: vec![k, k], got: vec![k, m] });
+        return Err(InputError::shape(what, [k, k], [k, m]).into());
     }
     let h = params.bandwidth * median(distances.iter().copied().collect())?;
     if h.is_nan() || h <= 0.0 {
@@ -49,7 +49,7 @@ pub fn density_weights(distances: ArrayView2<'_, f64>, params: DensityWeights) -
 pub fn largest_in_row(plan: ArrayView2<'_, f64>, k: usize) -> Result<Vec<Selection>> {
     crate::check::finite("plan", &plan)?;
     if k == 0 {
-        return Err(Error::Parameter { name: "neighbours", value: 0.0, must: "at least 1" });
+        return Err(InputError::parameter("neighbours", 0.0, "at least 1").into());
     }
     let best = |row: ndarray::ArrayView1<'_, f64>| {
         let mut order: Selection = row.iter().copied().enumerate().collect();
@@ -69,7 +69,7 @@ pub fn barycentric_map(
 ) -> Result<Vec<Mean>> {
     let k = targets.len_of(Axis(0));
     if plan.ncols() != k {
-        return Err(Error::Shape { what: "plan", expected: vec![plan.nrows(), k], got: plan.shape().to_vec() });
+        return Err(InputError::shape("plan", [plan.nrows(), k], plan.shape()).into());
     }
     means(targets, &largest_in_row(plan, neighbours)?, Metric::AffineInvariant, params)
 }

@@ -5,7 +5,7 @@
 
 use super::sinkhorn::{CheckedSinkhornParams, TransportPlan};
 use super::sinkhorn_any;
-use crate::{Error, Result};
+use crate::{InputError, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// Strength and length of the outer loop.
@@ -34,13 +34,13 @@ pub fn sinkhorn_group_lasso(
 ) -> Result<TransportPlan> {
     let (m, n) = cost.dim();
     if labels.len() != m {
-        return Err(Error::Shape { what: "labels", expected: vec![m], got: vec![labels.len()] });
+        return Err(InputError::shape("labels", [m], [labels.len()]).into());
     }
     if group.rounds == 0 {
-        return Err(Error::Parameter { name: "rounds", value: 0.0, must: "at least 1" });
+        return Err(InputError::parameter("rounds", 0.0, "at least 1").into());
     }
     if !(group.eta >= 0.0 && group.eta.is_finite()) {
-        return Err(Error::Parameter { name: "eta", value: group.eta, must: "zero or positive" });
+        return Err(InputError::parameter("eta", group.eta, "zero or positive").into());
     }
     let mut classes = labels.to_vec();
     classes.sort_unstable();

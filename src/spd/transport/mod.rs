@@ -20,7 +20,7 @@ pub use group::{GroupLasso, sinkhorn_group_lasso};
 pub use sinkhorn::{CheckedSinkhornParams, SinkhornParams, TransportPlan, regularisation_from_median, sinkhorn};
 pub use sinkhorn_log::sinkhorn_log;
 
-use crate::{Error, Result, check};
+use crate::{Error, InputError, Result, check};
 use ndarray::{ArrayView1, ArrayView2};
 
 /// [`sinkhorn`], and where its scalings leave the range of f64 [`sinkhorn_log`]; the plan says which.
@@ -56,13 +56,13 @@ fn check_problem(
     b: &ArrayView1<'_, f64>,
 ) -> Result<()> {
     if cost.is_empty() {
-        return Err(Error::Empty { what });
+        return Err(InputError::empty(what).into());
     }
     check::finite(what, cost)?;
     let sum_a = check::weights(what, a, cost.nrows())?;
     let sum_b = check::weights(what, b, cost.ncols())?;
     if (sum_a - sum_b).abs() > 1e-9 * sum_a.max(sum_b) {
-        return Err(Error::Parameter { name: "total mass of b", value: sum_b, must: "the total mass of a" });
+        return Err(InputError::parameter("total mass of b", sum_b, "the total mass of a").into());
     }
     Ok(())
 }

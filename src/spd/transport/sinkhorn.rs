@@ -4,8 +4,8 @@
 //! as soon as u_i is known, u_i K_i is added to the next K^T u. K is read once per iteration instead of twice.
 
 use super::check_problem;
-use crate::batch::lanes::{LANES, V, simd};
-use crate::{Error, Result};
+use crate::batch::{LANES, V, vectorised};
+use crate::{Error, InputError, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// Rows of K handled together.
@@ -31,17 +31,13 @@ impl SinkhornParams {
     pub fn check(self) -> Result<CheckedSinkhornParams> {
         let Self { regularisation, iterations, tolerance } = self;
         if !(regularisation > 0.0 && regularisation.is_finite()) {
-            return Err(Error::Parameter {
-                name: "regularisation",
-                value: regularisation,
-                must: "positive and finite",
-            });
+            return Err(InputError::parameter("regularisation", regularisation, "positive and finite").into());
         }
         if iterations == 0 {
-            return Err(Error::Parameter { name: "iterations", value: 0.0, must: "at least 1" });
+            return Err(InputError::parameter("iterations", 0.0, "at least 1").into());
         }
         if !(tolerance >= 0.0 && tolerance.is_finite()) {
-            return Err(Error::Parameter { name: "tolerance", value: tolerance, must: "zero or positive" });
+            return Err(InputError::parameter("tolerance", tolerance, "zero or positive").into());
         }
         Ok(CheckedSinkhornParams(self))
     }
@@ -62,7 +58,7 @@ pub fn regularisation_from_median(cost: ArrayView2<'_, f64>) -> Result<f64> {
 /// The median, the mean of the middle two for an even count.
 pub(crate) fn median(mut x: Vec<f64>) -> Result<f64> {
     if x.is_empty() {
-        return Err(Error::Empty { what: "median" });
+        return Err(InputError::empty("median").into());
     }
     x.sort_unstable_by(f64::total_cmp);
     let m = x.len() / 2;
@@ -189,7 +185,7 @@ impl Scaling {
 
     /// v = b / K^T u, then u = a / K v.
     pub fn iterate(&mut self) {
-        simd(
+        vectorised(
             #[inline(always)]
             || {
                 let columns = self.scaled.iter_mut().zip(&mut self.next).zip(self.b.as_chunks::<LANES>().0);
@@ -233,8 +229,8 @@ impl Scaling {
 /// The sum of the lanes. Not inlined: seeing it, the compiler adds up four rows side by side, and spends most of the loop on
 /// shuffling them there.
 #[inline(never)]
-fn total(V(s): &V) -> f64 {
-    ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+fn total(v: &V) -> f64 {
+    v.sum()
 }
 
 /// u_i = a_i / (K_i . v) and next = sum_i u_i K_i, four rows at a time. `width` counts vectors of eight.

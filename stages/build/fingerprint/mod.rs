@@ -14,7 +14,7 @@ mod resolve;
 mod tokens;
 mod tree;
 
-pub use reach::Source;
+pub use reach::SourceFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tokens::Tok;
@@ -28,7 +28,7 @@ const WRAPPER: &str = "stages/shared/pool.rs";
 /// The sources of each stage kind, and the files outside `stages/` and `src/` that they include.
 pub struct Fingerprints {
     /// Kind to sources.
-    pub kinds: BTreeMap<String, Vec<Source>>,
+    pub kinds: BTreeMap<String, Vec<SourceFile>>,
     /// Included files, for `rerun-if-changed`.
     pub included: Vec<PathBuf>,
 }

@@ -28,7 +28,7 @@ pub struct Reach<'a> {
 }
 
 /// A source that a stage reaches, and its digest.
-pub type Source = (String, String);
+pub type SourceFile = (String, String);
 
 impl<'a> Reach<'a> {
     /// Everything that the modules `start` reach.
@@ -154,7 +154,7 @@ impl<'a> Reach<'a> {
     }
 
     /// Every source with its digest, sorted by name.
-    pub fn sources(&self, workspace: &Path) -> std::io::Result<Vec<Source>> {
+    pub fn sources(&self, workspace: &Path) -> std::io::Result<Vec<SourceFile>> {
         let tree = self.resolver.tree;
         let mut hashers: BTreeMap<String, blake3::Hasher> = BTreeMap::new();
         for &id in &self.bodies {
@@ -169,7 +169,7 @@ impl<'a> Reach<'a> {
                 hashers.entry(m.label.clone()).or_default().update(line.as_bytes());
             }
         }
-        let mut out: Vec<Source> =
+        let mut out: Vec<SourceFile> =
             hashers.into_iter().map(|(label, h)| (label, h.finalize().to_hex().to_string())).collect();
         let reached: BTreeSet<usize> = self.bodies.iter().map(|&id| tree.modules[id].krate).collect();
         for krate in reached.into_iter().map(|k| &tree.crates[k]).filter(|k| !k.features.is_empty()) {

@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
 fn draw(args: &DrawArgs) -> anyhow::Result<u8> {
     let timings = read_timings(&fs_err::read_to_string(&args.timings)?)
         .map_err(|e| anyhow::anyhow!("{}: {e}", args.timings.display()))?;
-    let figure = speed(&timings);
+    let figure = speed(&timings)?;
     for (ending, bytes) in [("svg", figure.svg()?.into_bytes()), ("png", figure.png()?)] {
         let path = args.output.with_extension(ending);
         write(&path, |out| Ok(out.write_all(&bytes)?))?;

@@ -34,7 +34,7 @@ pub struct Args {
 /// How a check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum Health {
     /// As it should be.
     Ok,
     /// Something optional is not there.
@@ -46,11 +46,11 @@ enum State {
 #[derive(Debug, Serialize)]
 struct Check {
     name: String,
-    state: State,
+    state: Health,
     detail: String,
 }
 
-fn check(name: impl Into<String>, state: State, detail: impl Into<String>) -> Check {
+fn check(name: impl Into<String>, state: Health, detail: impl Into<String>) -> Check {
     Check { name: name.into(), state, detail: detail.into() }
 }
 
@@ -70,7 +70,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     } else {
         output(&text(&checks));
     }
-    Ok(u8::from(checks.iter().any(|c| c.state == State::Broken)))
+    Ok(u8::from(checks.iter().any(|c| c.state == Health::Broken)))
 }
 
 fn text(checks: &[Check]) -> String {
@@ -79,9 +79,9 @@ fn text(checks: &[Check]) -> String {
     let mut out = String::new();
     for c in checks {
         let state = match c.state {
-            State::Ok => paint.green("ok    "),
-            State::Note => paint.yellow("note  "),
-            State::Broken => paint.red("broken"),
+            Health::Ok => paint.green("ok    "),
+            Health::Note => paint.yellow("note  "),
+            Health::Broken => paint.red("broken"),
         };
         out += &format!("{state}  {:width$}  {}\n", c.name, c.detail);
     }
@@ -91,18 +91,18 @@ fn text(checks: &[Check]) -> String {
 fn program() -> Check {
     let built = format!("repro {}, built by {}", env!("CARGO_PKG_VERSION"), env!("REPRO_RUSTC"));
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    check("program", State::Ok, format!("{built} for {system}"))
+    check("program", Health::Ok, format!("{built} for {system}"))
 }
 
 fn arithmetic() -> Check {
-    let state = if linalg::simd::has_fma() { State::Ok } else { State::Note };
+    let state = if linalg::simd::has_fma() { Health::Ok } else { Health::Note };
     check("arithmetic", state, crate::shared::device::arithmetic())
 }
 
 fn cores() -> Check {
     match std::thread::available_parallelism() {
-        Ok(n) => check("cores", State::Ok, count(n.get(), "thread")),
-        Err(e) => check("cores", State::Note, format!("unknown ({e}); set --jobs")),
+        Ok(n) => check("cores", Health::Ok, count(n.get(), "thread")),
+        Err(e) => check("cores", Health::Note, format!("unknown ({e}); set --jobs")),
     }
 }
 
@@ -111,7 +111,7 @@ const ENOUGH: u64 = 2 << 30;
 
 fn memory() -> Check {
     let total = pipeline::host::memory();
-    let state = if total < ENOUGH { State::Note } else { State::Ok };
+    let state = if total < ENOUGH { Health::Note } else { Health::Ok };
     check("memory", state, size(total))
 }
 
@@ -119,25 +119,25 @@ fn memory() -> Check {
 fn place(folder: Option<&Path>) -> Vec<Check> {
     let Some(folder) = folder else {
         let detail = "no pipeline.yaml here or above; `repro run` needs one (-C DIR names its folder)";
-        return vec![check("project", State::Note, detail)];
+        return vec![check("project", Health::Note, detail)];
     };
     let choose = crate::cli::options::Choose::default();
     let mut out = vec![match project::plan(folder, &choose) {
         Ok(plan) => {
             let size = format!("{}, {}", count(plan.stages.len(), "stage"), count(plan.units.len(), "unit"));
-            check("project", State::Ok, format!("{} ({size})", folder.display()))
+            check("project", Health::Ok, format!("{} ({size})", folder.display()))
         }
-        Err(e) => check("project", State::Broken, format!("{e:#}")),
+        Err(e) => check("project", Health::Broken, format!("{e:#}")),
     }];
     let store = folder.join(project::STORE);
     let at = if store.is_dir() { store } else { folder.to_path_buf() };
     out.push(match tempfile::tempfile_in(&at) {
-        Ok(_) => check("store", State::Ok, format!("{} can be written", at.display())),
-        Err(e) => check("store", State::Broken, format!("{} cannot be written: {e}", at.display())),
+        Ok(_) => check("store", Health::Ok, format!("{} can be written", at.display())),
+        Err(e) => check("store", Health::Broken, format!("{} cannot be written: {e}", at.display())),
     });
     if let Ok(disk) = rustix::fs::statvfs(&at) {
         let free = disk.f_bavail * disk.f_frsize;
-        let state = if free < ENOUGH { State::Note } else { State::Ok };
+        let state = if free < ENOUGH { Health::Note } else { Health::Ok };
         out.push(check("disk", state, format!("{} free", size(free))));
     }
     out
@@ -148,9 +148,9 @@ fn cuda() -> Check {
     match kraus::backend::probe() {
         Ok(gpu) => {
             let (major, minor) = gpu.capability;
-            check("cuda", State::Ok, format!("{}, sm_{major}{minor}, {}", gpu.name, size(gpu.memory)))
+            check("cuda", Health::Ok, format!("{}, sm_{major}{minor}, {}", gpu.name, size(gpu.memory)))
         }
-        Err(why) => check("cuda", State::Note, format!("{why}; training uses the processor")),
+        Err(why) => check("cuda", Health::Note, format!("{why}; training uses the processor")),
     }
 }
 
@@ -167,21 +167,21 @@ fn gpu_selftest() -> anyhow::Result<u8> {
 fn data(surroundings: &Surroundings) -> Vec<Check> {
     let env = surroundings.environment();
     let mut out = vec![match env.get(crate::shared::source::DATA_DIR).map(Path::new) {
-        Some(dir) if dir.is_dir() => check("data folder", State::Ok, dir.display().to_string()),
+        Some(dir) if dir.is_dir() => check("data folder", Health::Ok, dir.display().to_string()),
         Some(dir) => {
-            check("data folder", State::Broken, format!("{} is no folder; see --data-dir, REPRO_DATA", dir.display()))
+            check("data folder", Health::Broken, format!("{} is no folder; see --data-dir, REPRO_DATA", dir.display()))
         }
-        None => check("data folder", State::Note, "none given (--data-dir or REPRO_DATA)"),
+        None => check("data folder", Health::Note, "none given (--data-dir or REPRO_DATA)"),
     }];
     let hosts: BTreeSet<String> = Sources::embedded().iter().filter_map(|f| host(f.address())).collect();
     let ask = |host: &String| {
         let name = format!("source {host}");
         match (surroundings.offline, if surroundings.offline { Ok(()) } else { reach(host) }) {
-            (true, _) => check(name, State::Note, "not asked (--offline)"),
-            (_, Ok(())) => check(name, State::Ok, "answers"),
+            (true, _) => check(name, Health::Note, "not asked (--offline)"),
+            (_, Ok(())) => check(name, Health::Ok, "answers"),
             (_, Err(e)) => {
                 let instead = "cached, embedded or simulated data will be used";
-                check(name, State::Note, format!("not reachable ({e}); {instead}"))
+                check(name, Health::Note, format!("not reachable ({e}); {instead}"))
             }
         }
     };
@@ -205,7 +205,7 @@ fn host(address: &str) -> Option<String> {
 /// Measures a word with the font that is built into the program, as figures do.
 fn fonts() -> Check {
     let width = report::font::width("repro", 10.0, report::font::Weight::Regular);
-    let state = if width > 0.0 { State::Ok } else { State::Broken };
+    let state = if width > 0.0 { Health::Ok } else { Health::Broken };
     check("fonts", state, format!("`{}` embedded in the program; system fonts are not used", report::font::FAMILY))
 }
 

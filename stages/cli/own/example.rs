@@ -112,8 +112,8 @@ fn session(trials: usize, turn: f64, seed: u64) -> (Array3<f64>, Vec<i64>) {
         let strong = (*label - 1) as usize;
         signal.row_mut(strong).mapv_inplace(|v| 1.6 * v);
         let mean: Array1<f64> = signal.sum_axis(Axis(1)) / 60.0;
-        let mixed = mix.dot(&(signal - &mean.insert_axis(Axis(1))));
-        m.assign(&(mixed.dot(&mixed.t()) / 60.0));
+        let mixed = linalg::matmul(mix.view(), (signal - &mean.insert_axis(Axis(1))).view());
+        m.assign(&(linalg::matmul(mixed.view(), mixed.t()) / 60.0));
     }
     (out, labels)
 }

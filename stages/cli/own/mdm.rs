@@ -5,10 +5,10 @@ use super::super::text::{Table, count};
 use super::arrays::Source;
 use super::facts::Facts;
 use super::{output, pictures, times};
-use anyhow::{Result, bail, ensure};
-use ndarray::Array3;
+use anyhow::{Context, Result, bail, ensure};
+use ndarray::{Array3, Ix2};
 use serde_json::json;
-use spd::{Mdm, MeanParams, Metric};
+use spd::{Mdm, MeanParams, Metric, Reduction};
 use std::path::{Path, PathBuf};
 
 /// Classify SPD matrices by minimum distance to the Riemannian class means
@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
   repro mdm --train X.npy --labels y.npy --test Xt.npy --test-labels yt.npy --confusion     prints accuracy and confusion matrix
   repro mdm --train X.npy --labels y.npy --save mdm.npz                         learn now,
   repro mdm --model mdm.npz --test Xt.npy --proba P.npy -o predicted.npy        classify later
+  repro mdm --train X.npy --labels y.npy --test Xt.npy --reduce                 covariances after an average reference
 
 X.npy: (k, n, n) symmetric positive definite matrices, y.npy: (k,) whole numbers. Covariances of few samples may be singular; use
-`repro covariances --estimator oas` then.")]
+`repro covariances --estimator oas` then. Where all matrices lack the same directions, --reduce leaves these out.")]
 pub struct Args {
     /// Matrices to learn from, shape (k, n, n)
     #[arg(long, value_name = "FILE", requires = "labels", required_unless_present = "model")]
@@ -29,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "train")]
     labels: Option<String>,
     /// Class means that --save wrote, instead of --train and --labels
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["train", "labels", "save", "metric"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["train", "labels", "save", "metric", "reduce"])]
     model: Option<String>,
     /// Matrices to classify, shape (m, n, n)
     #[arg(long, value_name = "FILE", required_unless_present = "save")]
@@ -43,10 +44,13 @@ pub struct Args {
     /// Geometry
     #[arg(long, value_enum, default_value_t = Geometry::AffineInvariant)]
     metric: Geometry,
+    /// Project all matrices to the common range of the training set first (rank-deficient ones, as after an average reference)
+    #[arg(long)]
+    reduce: bool,
     /// Where to write probabilities, softmax of minus the squared distances (.npy, one column per class in ascending order)
     #[arg(long, value_name = "FILE", requires = "test")]
     proba: Option<PathBuf>,
-    /// Where to write the class means (.npz: means, classes, metric)
+    /// Where to write the class means (.npz: means, classes, metric, and the basis of --reduce)
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Where to write the predicted labels (.npy, 64-bit integers)
@@ -69,6 +73,15 @@ pub enum Geometry {
     LogEuclidean,
 }
 
+/// What classifies.
+struct Model {
+    mdm: Mdm,
+    /// Size of the matrices that it takes.
+    size: usize,
+    /// The projection to the range of the training set, where one was asked for.
+    reduction: Option<Reduction>,
+}
+
 /// Run the command.
 pub fn run(args: &Args) -> Result<u8> {
     let targets = [(&args.output, "npy"), (&args.proba, "npy"), (&args.save, "npz")];
@@ -77,27 +90,38 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     pictures::check(args.plot.as_deref())?;
     let mut facts = Facts::default();
-    let (mdm, size) = match (&args.model, &args.train, &args.labels) {
+    let model = match (&args.model, &args.train, &args.labels) {
         (Some(file), _, _) => load(file, &mut facts)?,
         (None, Some(train), Some(labels)) => learn(args, train, labels, &mut facts)?,
         // clap asks for one or the other.
         _ => bail!("give --train and --labels, or --model"),
     };
     if let Some(path) = &args.save {
-        save(path, &mdm, args.metric)?;
+        save(path, &model, args.metric)?;
         facts.say("saved", path.display().to_string(), path.display().to_string());
     }
     if let Some(test) = &args.test {
-        classify(args, test, &mdm, size, &mut facts)?;
+        classify(args, test, &model, &mut facts)?;
     }
     facts.print(args.json)?;
     Ok(0)
 }
 
-/// Class means of the training set, and the size of its matrices.
-fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
-    let x = Source::open(train)?.definite("the training set")?;
+/// Class means of the training set.
+fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<Model> {
+    let mut source = Source::open(train)?;
+    let what = "the training set";
+    let mut x = if args.reduce { source.whole(what)? } else { source.definite(what)? };
     let n = x.dim().1;
+    let reduction = if args.reduce {
+        let found = Reduction::fit(&[x.view()]).with_context(|| train.to_owned())?;
+        x = found.apply(x.view())?;
+        let r = found.rank();
+        facts.say("reduced", format!("from {n} channels to their common range of {r}"), json!({"from": n, "to": r}));
+        Some(found)
+    } else {
+        None
+    };
     let file = labels;
     let labels = Source::open(file)?.labels(x.dim().0, train)?;
     let one = labels.iter().all(|l| *l == labels[0]); // `definite` refuses an empty set, so there is a first label
@@ -106,7 +130,7 @@ fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<(M
         Geometry::AffineInvariant => Metric::AffineInvariant,
         Geometry::LogEuclidean => Metric::LogEuclidean,
     };
-    let mdm = Mdm::fit(x.view(), &labels, metric, &MeanParams::default().check()?)?;
+    let mdm = Mdm::fit(x.view(), &labels, metric, &MeanParams::default().check()?).with_context(|| train.to_owned())?;
     let list = mdm.classes().iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     facts.say(
         "trained",
@@ -120,11 +144,13 @@ fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<(M
             count(open, "class mean")
         ));
     }
-    Ok((mdm, n))
+    Ok(Model { mdm, size: n, reduction })
 }
 
-fn classify(args: &Args, test: &str, mdm: &Mdm, size: usize, facts: &mut Facts) -> Result<()> {
-    let x = Source::open(test)?.definite("the test set")?;
+fn classify(args: &Args, test: &str, model: &Model, facts: &mut Facts) -> Result<()> {
+    let Model { mdm, size, reduction } = model;
+    let (size, mut source) = (*size, Source::open(test)?);
+    let mut x = if reduction.is_some() { source.whole("the test set")? } else { source.definite("the test set")? };
     let m = x.dim().1;
     let from = args.model.as_ref().or(args.train.as_ref()).map_or("the training set", String::as_str);
     ensure!(
@@ -133,8 +159,18 @@ fn classify(args: &Args, test: &str, mdm: &Mdm, size: usize, facts: &mut Facts) 
         times(&[size; 2]),
         times(&[m; 2])
     );
+    if let Some(reduction) = reduction {
+        let lost = reduction.left_out(x.view()).with_context(|| test.to_owned())?;
+        if lost > 1e-6 {
+            facts.warn(format!(
+                "{test}: up to {:.2} % of a matrix lies outside the range of the training set and is left out; reference both alike",
+                100.0 * lost
+            ));
+        }
+        x = reduction.apply(x.view())?;
+    }
     let truth = args.test_labels.as_ref().map(|f| Source::open(f)?.labels(x.dim().0, test)).transpose()?;
-    let predicted = mdm.predict(x.view())?;
+    let predicted = mdm.predict(x.view()).with_context(|| test.to_owned())?;
     let classes = mdm.classes();
     let tally = classes.iter().map(|c| format!("{c}: {}", predicted.iter().filter(|p| *p == c).count()));
     facts.say("predicted", tally.collect::<Vec<_>>().join(", "), json!(predicted));
@@ -195,37 +231,49 @@ fn confusion(args: &Args, truth: &[i64], predicted: &[i64], rows: &[i64], classe
 }
 
 /// Writes class means as an .npz.
-fn save(path: &Path, mdm: &Mdm, metric: Geometry) -> Result<()> {
-    let means = mdm.means();
+fn save(path: &Path, model: &Model, metric: Geometry) -> Result<()> {
+    let (mdm, means) = (&model.mdm, model.mdm.means());
     let n = means[0].matrix.nrows(); // a fitted classifier has two classes at least
     let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
     let metric = match metric {
         Geometry::AffineInvariant => 0,
         Geometry::LogEuclidean => 1,
     };
-    output::npz(
-        path,
-        &[
-            ("means", output::Member::Floats(stacked.into_dyn())),
-            ("classes", output::Member::Labels(mdm.classes().to_vec())),
-            ("metric", output::Member::Labels(vec![metric])),
-        ],
-    )
+    let mut members = vec![
+        ("means", output::Member::Floats(stacked.into_dyn())),
+        ("classes", output::Member::Labels(mdm.classes().to_vec())),
+        ("metric", output::Member::Labels(vec![metric])),
+    ];
+    if let Some(reduction) = &model.reduction {
+        members.push(("basis", output::Member::Floats(reduction.basis().clone().into_dyn())));
+    }
+    output::npz(path, &members)
 }
 
 /// Reads what [`save`] wrote.
-fn load(file: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
+fn load(file: &str, facts: &mut Facts) -> Result<Model> {
     let part = |name: &str| {
         Source::open(&format!("{file}:{name}"))
             .map_err(|e| e.context(format!("{file} is no model of `repro mdm --save`")))
     };
     let means = part("means")?.definite("the class means")?;
-    let (k, n) = (means.dim().0, means.dim().1);
+    let (k, mut n) = (means.dim().0, means.dim().1);
     let classes = part("classes")?.labels(k, file)?;
     let metric = match part("metric")?.labels(1, file)?[0] {
         0 => Metric::AffineInvariant,
         1 => Metric::LogEuclidean,
         other => bail!("{file} names the metric {other}, which this version does not know; write it again with --save"),
+    };
+    // A model without --reduce has no basis.
+    let reduction = match Source::open(&format!("{file}:basis")) {
+        Ok(mut basis) => {
+            let wrong = || format!("{file} is no model of `repro mdm --save`: its basis does not fit");
+            let basis = basis.all()?.into_dimensionality::<Ix2>().with_context(wrong)?;
+            ensure!(basis.ncols() == n, wrong());
+            n = basis.nrows();
+            Some(Reduction::from_basis(basis).with_context(wrong)?)
+        }
+        Err(_) => None,
     };
     // Each class holds its mean alone, and the mean of one matrix is that matrix.
     let mdm = Mdm::fit(means.view(), &classes, metric, &MeanParams::default().check()?)?;
@@ -235,5 +283,5 @@ fn load(file: &str, facts: &mut Facts) -> Result<(Mdm, usize)> {
         format!("{file}: means of {}, classes {list}", times(&[n; 2])),
         json!({"classes": mdm.classes()}),
     );
-    Ok((mdm, n))
+    Ok(Model { mdm, size: n, reduction })
 }

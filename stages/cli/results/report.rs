@@ -6,8 +6,9 @@ use crate::cli::console::message;
 use crate::cli::options::View;
 use crate::cli::own::output::write;
 use crate::cli::project::Project;
+use crate::cli::text::count;
 use ::report::Source;
-use ::report::figures::{DagNode, dag};
+use ::report::figures::{DagNode, dag, seconds};
 use ::report::frames::{stacked, to_csv};
 use ::report::page::{DataUse, Download, PageFigure, PageTable, ReportPage};
 use ::report::polars::prelude::{DataFrame, IntoLazy, all, lit};
@@ -93,14 +94,14 @@ fn page(engine: &Engine, outcome: &Outcome) -> Result<ReportPage> {
         .stages
         .iter()
         .zip(&status)
-        .map(|(stage, s)| DagNode {
-            name: stage.name.clone(),
-            inputs: stage.needs.clone(),
-            units: s.fresh + s.stale + s.failed,
-            cached: s.fresh,
-            seconds: s.duration,
+        .map(|(stage, s)| {
+            let units = s.fresh + s.stale + s.failed;
+            let what = if units > 0 && s.fresh == units { "cached".into() } else { seconds(s.duration) };
+            let detail = format!("{}, {what}", count(units, "unit"));
+            DagNode { name: stage.name.clone(), inputs: stage.needs.clone(), detail, seconds: s.duration }
         })
         .collect();
+    let total = seconds(nodes.iter().map(|n| n.seconds).sum());
     Ok(ReportPage {
         title: "Partial trace regression, reproduced".into(),
         lead: format!(
@@ -113,7 +114,7 @@ fn page(engine: &Engine, outcome: &Outcome) -> Result<ReportPage> {
         tables,
         differences: story::differences(),
         data: data(outcome),
-        dag: Some(dag(&nodes)),
+        dag: Some(dag(&format!("Stages, units and time ({total} in all)"), &nodes)),
         provenance: provenance(engine, &status)?,
         commands: vec![
             ("Everything".into(), again("all")),

@@ -185,7 +185,8 @@ fn report(summary: &Summary, options: &RunOptions, wall: Duration, flags: &str) 
     if let Some((_, by)) = summary.blocked.first() {
         let others = summary.blocked.iter().any(|(_, b)| b != by);
         let by = if others { "failed units".to_string() } else { format!("`{by}`") };
-        message!("{} not run because they need {by}", count(summary.blocked.len(), "unit"));
+        let need = if summary.blocked.len() == 1 { "it needs" } else { "they need" };
+        message!("{} not run because {need} {by}", count(summary.blocked.len(), "unit"));
     }
     for path in &summary.published {
         message!("wrote {}", path.display());

@@ -24,12 +24,12 @@ const NAMED: usize = 3;
 /// Shows the events of one run. Events come from the engine; a second thread calls [`Display::watch`], so that the
 /// clock goes on and Ctrl-C is answered while long units are silent.
 pub struct Display<'a> {
-    state: Mutex<State<'a>>,
+    state: Mutex<Tally<'a>>,
     ended: Condvar,
     stop: Arc<AtomicBool>,
 }
 
-struct State<'a> {
+struct Tally<'a> {
     plan: &'a Plan,
     paint: Paint,
     start: Instant,
@@ -63,7 +63,7 @@ impl<'a> Display<'a> {
             current.set_style(style("  {wide_msg}"));
             Bars { area, stages: BTreeMap::new(), current }
         });
-        let state = State {
+        let state = Tally {
             plan,
             paint: Paint::stderr(),
             start: Instant::now(),
@@ -79,7 +79,7 @@ impl<'a> Display<'a> {
         Display { state: Mutex::new(state), ended: Condvar::new(), stop: options.cancel.clone() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<'a>> {
+    fn state(&self) -> MutexGuard<'_, Tally<'a>> {
         // After a panic elsewhere the display goes on: it holds nothing that a panic could leave half-changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,7 +135,7 @@ impl<'a> Display<'a> {
     }
 }
 
-impl State<'_> {
+impl Tally<'_> {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Planned { stale, .. } => {

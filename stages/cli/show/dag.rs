@@ -1,10 +1,10 @@
 //! `repro dag`: the graph of stages, for the terminal, a README, Graphviz or a browser.
 
-use super::dag_svg;
 use crate::cli::options::Choose;
 use crate::cli::text::{Table, count};
 use crate::cli::{output, project};
 use pipeline::{Plan, PlannedStage};
+use report::figures::{DagNode, dag};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -38,13 +38,13 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         Format::Text => text(&plan),
         Format::Mermaid => mermaid(&plan),
         Format::Dot => dot(&plan),
-        Format::Svg => dag_svg::draw(&plan),
+        Format::Svg => svg(&plan)?,
     });
     Ok(0)
 }
 
 /// Second line of a box: `12 units of train`.
-pub fn caption(stage: &PlannedStage) -> String {
+fn caption(stage: &PlannedStage) -> String {
     let units = count(stage.units.len(), "unit");
     if stage.kind.name() == stage.name { units } else { format!("{units} of {}", stage.kind.name()) }
 }
@@ -57,6 +57,13 @@ fn text(plan: &Plan) -> String {
         table.row(vec![stage.name.clone(), stage.kind.name().into(), stage.units.len().to_string(), axes, needs]);
     }
     table.render()
+}
+
+fn svg(plan: &Plan) -> anyhow::Result<String> {
+    let node =
+        |s: &PlannedStage| DagNode { name: s.name.clone(), inputs: s.needs.clone(), detail: caption(s), seconds: 0.0 };
+    let nodes: Vec<DagNode> = plan.stages.iter().map(node).collect();
+    Ok(dag("Stages of the pipeline", &nodes).svg()?)
 }
 
 fn mermaid(plan: &Plan) -> String {

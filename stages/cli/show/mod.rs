@@ -1,6 +1,5 @@
 //! Commands that show the state of a project and change nothing: `status`, `why`, `dag`.
 
 pub mod dag;
-mod dag_svg;
 pub mod status;
 pub mod why;

@@ -4,6 +4,9 @@
 //! arithmetic such as a GPU), bytes may differ; then the metrics are compared as numbers, each within the tolerance that it
 //! declares ([`report::claims::tolerance`]), and every claim must get the same verdict. A lock file holds digests only, so
 //! the numbers behind it are looked for in this store and in the store beside the lock file.
+//!
+//! Without a LOCK it is the project's own lock file as it was committed: the file on disk is rewritten by every run, so it
+//! would agree with whatever was computed last.
 
 use anyhow::{Context as _, Result};
 use pipeline::store::lockfile::Lockfile;
@@ -12,7 +15,53 @@ use pipeline::{Digest, Engine};
 use report::claims::{Metrics, PAPER, judge_all, read, tolerance};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The lock file of the other side.
+pub struct Theirs {
+    lock: Lockfile,
+    /// What the comparison calls it.
+    name: String,
+    /// The store beside it, which may hold the numbers behind it.
+    store: PathBuf,
+}
+
+impl Theirs {
+    /// A lock file by its path.
+    pub fn file(path: &Path) -> Result<Self> {
+        let lock =
+            Lockfile::load(path).with_context(|| format!("{} is not a lock file that can be read", path.display()))?;
+        let store = Self::beside(path.parent().unwrap_or(Path::new(".")));
+        Ok(Self { lock, name: path.display().to_string(), store })
+    }
+
+    /// The project's lock file as git has it in the last commit; as it is on disk where git does not know it.
+    pub fn committed(path: &Path) -> Result<Self> {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder).arg("show").arg(format!("HEAD:./{name}")).stdin(Stdio::null());
+        match git.output() {
+            Ok(shown) if shown.status.success() => {
+                let mut copy = tempfile::NamedTempFile::new()?;
+                copy.write_all(&shown.stdout)?;
+                let committed = Self::file(copy.path())
+                    .with_context(|| format!("{name} of the last commit is not a lock file that can be read"))?;
+                Ok(Self { name: format!("{} as committed", path.display()), store: Self::beside(folder), ..committed })
+            }
+            _ => {
+                let found = Self::file(path)?;
+                Ok(Self { name: format!("{} (not committed, so as the last run left it)", path.display()), ..found })
+            }
+        }
+    }
+
+    fn beside(folder: &Path) -> PathBuf {
+        folder.join(".repro").join("objects")
+    }
+}
 
 /// Two values of one metric.
 #[derive(Debug, Serialize)]
@@ -56,10 +105,8 @@ pub struct Against {
 }
 
 /// Compares the current results of the targets with a lock file.
-pub fn compare(engine: &Engine, targets: &[String], lock: &Path) -> Result<Against> {
-    let theirs =
-        Lockfile::load(lock).with_context(|| format!("{} is not a lock file that can be read", lock.display()))?;
-    let beside = Objects::new(lock.parent().unwrap_or(Path::new(".")).join(".repro").join("objects"));
+pub fn compare(engine: &Engine, targets: &[String], theirs: &Theirs) -> Result<Against> {
+    let beside = Objects::new(theirs.store.clone());
     let object = |digest: &Digest| -> Option<PathBuf> {
         [engine.store().objects.path(digest), beside.path(digest)].into_iter().find(|p| p.exists())
     };
@@ -74,7 +121,7 @@ pub fn compare(engine: &Engine, targets: &[String], lock: &Path) -> Result<Again
     for files in located.chunk_by(|a, b| a.unit == b.unit) {
         let id = files[0].unit.as_str();
         let unit = &engine.plan().units[units[id]];
-        let known = theirs.stages.get(&engine.plan().stages[unit.stage].name).and_then(|s| s.get(&unit.label));
+        let known = theirs.lock.stages.get(&engine.plan().stages[unit.stage].name).and_then(|s| s.get(&unit.label));
         let Some(known) = known else {
             found.unknown += 1;
             continue;
@@ -130,7 +177,7 @@ impl Against {
     }
 
     /// The findings as text.
-    pub fn text(&self, lock: &Path) -> String {
+    pub fn text(&self, theirs: &Theirs) -> String {
         let mut out = String::new();
         for what in &self.broken {
             out += &format!("problem: {what}: the same key, other bytes\n");
@@ -161,7 +208,7 @@ impl Against {
         let head = if self.agrees() { "agrees" } else { "differs" };
         out + &format!(
             "{head} with {}: units: {} equal to the bit, {} with other keys and bytes, {} broken; numbers: {} equal to the bit, {} within tolerance, {} beyond\n",
-            lock.display(),
+            theirs.name,
             self.equal,
             self.other.len(),
             self.broken.len(),

@@ -132,7 +132,7 @@ fn sentence(done: &Collected) -> String {
         count(done.objects, "object"),
         size(done.bytes),
         count(done.records, "record"),
-        done.kept,
+        count(done.kept, "object"),
         size(done.kept_bytes),
     )
 }

@@ -16,14 +16,15 @@ use std::time::{Duration, Instant, SystemTime};
   repro verify 'train*'                 of some stages
   repro verify --rerun 5                also compute 5 random units again and compare bytes
   repro verify --rerun 5 --random 7     the same 5 each time
-  repro verify --against ../theirs/repro.lock     are their results the same as these?
+  repro verify --against                are these results those of the committed repro.lock?
+  repro verify --against ../theirs/repro.lock     are they those of another project?
 
 Exit code 1 if anything is wrong; `repro run` mends what is corrupt or missing.")]
 pub struct Args {
     /// STAGE, STAGE/UNIT or patterns with * and ? [default: all]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Compare with a lock file (default: the project's own): bytes, or numbers where keys differ
+    /// Compare with a lock file (default: the project's own as committed in git): bytes, or numbers where keys differ
     #[arg(long, value_name = "LOCK", conflicts_with = "rerun")]
     against: Option<Option<PathBuf>>,
     /// Execute N random finished units again and compare bytes
@@ -44,12 +45,15 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let start = Instant::now();
     let engine = Project::look(dir, &args.view)?.engine()?;
     if let Some(lock) = &args.against {
-        let lock = lock.clone().unwrap_or_else(|| engine.lock_path());
-        let found = against::compare(&engine, &args.targets, &lock)?;
+        let theirs = match lock {
+            Some(path) => against::Theirs::file(path)?,
+            None => against::Theirs::committed(&engine.lock_path())?,
+        };
+        let found = against::compare(&engine, &args.targets, &theirs)?;
         if args.json {
             json(&found)?
         } else {
-            output(&found.text(&lock))
+            output(&found.text(&theirs))
         }
         return Ok(u8::from(!found.agrees()));
     }
@@ -76,6 +80,9 @@ fn verify(engine: &Engine, args: &Args) -> anyhow::Result<Verified> {
 
 fn text(found: &Verified, wall: Duration) -> String {
     let paint = Paint::stdout();
+    if found.units == 0 && found.problems.is_empty() {
+        return "nothing to verify: no unit has a current result; `repro run` computes them\n".to_string();
+    }
     let mut out: String = found.problems.iter().map(|p| format!("{} {p}\n", paint.red("problem:"))).collect();
     if found.stale > 0 {
         out += &format!("{} without a current result skipped\n", count(found.stale, "unit"));

@@ -9,12 +9,14 @@ use crate::shared::device;
 use crate::shared::files::{input_with, read_npy, write_npy};
 use crate::shared::params::{at_least_one, number, ratio};
 use crate::shared::rows::{row, write_rows};
-use crate::shared::sessions::sessions;
-use ndarray::{Array3, ArrayView3, Axis};
+use crate::shared::sessions::{first_day, sessions};
+use datasets::bci::Session;
+use ndarray::{Array1, Array3, ArrayView3, Axis};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{Mdm, MeanParams, Metric, PaperMapParams};
 use std::collections::BTreeMap;
@@ -22,8 +24,11 @@ use std::collections::BTreeMap;
 /// The kind.
 pub struct Adapt;
 
+/// The artefact with the trials of the source in random order: those mapped by transport first.
+pub const SPLIT: &str = "order.npy";
+
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes of the transport, here to join and to label.
@@ -31,6 +36,9 @@ pub struct Params {
     variant: String,
     /// Number of the random choice of training matrices.
     draw: u64,
+    /// The session that is mapped to the other one.
+    #[serde(default = "first_day")]
+    source: Session,
     /// Share of session T that is mapped by transport; the paper takes 230 of about 270 to 288.
     #[serde(default = "ratio::<8, 10>")]
     share: f64,
@@ -50,7 +58,7 @@ pub struct Params {
 }
 
 /// Coordinates in which the map is learned, from the training matrices alone.
-#[derive(Serialize, Deserialize, Clone, Copy, Default, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Copy, Default, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Scaling {
     /// As recorded, in units of the mean eigenvalue of the inputs.
@@ -66,6 +74,8 @@ struct Line<'a> {
     subject: u8,
     variant: &'a str,
     draw: u64,
+    /// The session that was mapped.
+    source: Session,
     classes: usize,
     trained_on: usize,
     mapped_by_model: usize,
@@ -81,8 +91,8 @@ impl Stage for Adapt {
     const NAME: &'static str = "adapt";
     const ABOUT: &'static str =
         "out-of-sample adaptation of BCI covariances: no, full and learned mapping compared by MDM";
-    /// How long to train changes no start.
-    const SEEDLESS: &'static [&'static str] = &["epochs"];
+    /// How long to train and which session is the source change no start and no choice of trials.
+    const SEEDLESS: &'static [&'static str] = &["epochs", "source"];
     type Params = Params;
 
     fn check(&self, p: &Params) -> Result<(), ParamError> {
@@ -97,7 +107,7 @@ impl Stage for Adapt {
     }
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let (source, target) = sessions(ctx)?;
+        let (source, target) = sessions(ctx, p.source)?;
         let mapped: Array3<f64> = read_npy(input_with(ctx, "mapped.npy")?.path("mapped.npy")?)?;
         let n = mapped.len_of(Axis(0));
         let mut order: Vec<usize> = (0..n).collect();
@@ -131,6 +141,7 @@ impl Stage for Adapt {
             subject: p.subject,
             variant: &p.variant,
             draw: p.draw,
+            source: p.source,
             classes: classes.len(),
             trained_on: known.len(),
             mapped_by_model: new.len(),
@@ -141,6 +152,7 @@ impl Stage for Adapt {
             data: serde_json::to_value(source.provenance.kind)?.as_str().unwrap_or_default().to_owned(),
         };
         write_npy(&ctx.output("adapted.npy")?, &oos)?;
+        write_npy(&ctx.output(SPLIT)?, &order.iter().map(|&i| i as i64).collect::<Array1<i64>>())?;
         Ok(write_rows(ctx, &[row(&line)?])?)
     }
 }

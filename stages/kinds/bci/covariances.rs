@@ -9,16 +9,18 @@ use datasets::bci::{self, Session, SessionData};
 use datasets::fetch::{Kind, Provenance};
 use datasets::signal::SignalParams;
 use datasets::simulate::SimParams;
-use ndarray::Array1;
+use ndarray::{Array1, Axis};
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{Estimator, covariances};
+use std::collections::BTreeSet;
 
 /// The kind.
 pub struct Covariances;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// 1 to 9.
@@ -31,12 +33,19 @@ pub struct Params {
     /// `sample`, `oas` or `ledoit-wolf`.
     #[serde(default)]
     estimator: Shrinkage,
+    /// The classes that are kept: 1 left hand, 2 right hand, 3 feet, 4 tongue.
+    #[serde(default = "all_classes")]
+    classes: Vec<u8>,
     /// How to simulate where there are no recordings.
     #[serde(default)]
     simulation: SimParams,
 }
 
-#[derive(Serialize, Deserialize, Default, Clone, Copy)]
+fn all_classes() -> Vec<u8> {
+    vec![1, 2, 3, 4]
+}
+
+#[derive(Serialize, Deserialize, Default, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Shrinkage {
     #[default]
@@ -53,6 +62,9 @@ impl Stage for Covariances {
     fn check(&self, p: &Params) -> Result<(), ParamError> {
         if !(1..=9).contains(&p.subject) {
             return Err(ParamError::new("subject", "subjects are 1 to 9"));
+        }
+        if p.classes.len() < 2 || p.classes.iter().any(|c| !(1..=4).contains(c)) {
+            return Err(ParamError::new("classes", "at least two of 1, 2, 3, 4"));
         }
         p.simulation.check().map_err(|e| ParamError::new("simulation", e))?;
         p.signal.check(f64::from(p.simulation.rate)).map_err(|e| ParamError::new("signal", e))?;
@@ -81,6 +93,16 @@ impl Stage for Covariances {
                 (covariances(epochs.view(), estimator)?, labels)
             }
         };
+        let kept: Vec<usize> = (0..labels.len()).filter(|&i| p.classes.contains(&labels[i])).collect();
+        let labels: Vec<u8> = kept.iter().map(|&i| labels[i]).collect();
+        let present = labels.iter().collect::<BTreeSet<_>>().len();
+        if present < 2 {
+            let wanted = p.classes.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
+            return Err(
+                anyhow::anyhow!("the session has trials of {present} of the classes {wanted}; two are needed").into()
+            );
+        }
+        let matrices = matrices.select(Axis(0), &kept);
         write_npy(&ctx.output("covariances.npy")?, &matrices)?;
         write_npy(&ctx.output("labels.npy")?, &labels.iter().map(|l| i64::from(*l)).collect::<Array1<i64>>())?;
         Ok(record(ctx, SOURCE, &provenance)?)

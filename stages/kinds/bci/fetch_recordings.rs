@@ -8,6 +8,7 @@ use crate::shared::source::{REFERENCE, Wanted, options, record};
 use datasets::bci::{self, Session};
 use datasets::fetch::{Kind, Provenance};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct FetchRecordings;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// 1 to 9.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use pipeline::Context;
 use report::Source;
 use report::frames::Results;
-use report::polars::prelude::DataFrame;
+use report::polars::prelude::{DataFrame, IntoLazy, SortMultipleOptions};
 
 /// The experiment.
 pub struct Bci;
@@ -55,8 +55,10 @@ impl Subject {
 /// The subjects, ascending.
 pub fn subjects(results: &DataFrame) -> Result<Vec<Subject>> {
     let mut found = Vec::new();
-    for subject in results.distinct("subject")? {
-        let rows = results.with("subject", subject as i64)?;
+    let order = SortMultipleOptions::default().with_maintain_order(true);
+    let sorted = results.clone().lazy().sort(["subject"], order).collect()?;
+    for rows in sorted.partition_by_stable(["subject"], true)? {
+        let subject = rows.distinct("subject")?[0]; // the same in all rows of the part
         let classes = rows.numbers("classes")?[0] as usize;
         let real = rows.with("data", "real")?.height() == rows.height();
         found.push(Subject { subject, classes, source: source(real, classes), rows });
@@ -73,11 +75,18 @@ pub fn source(real: bool, classes: usize) -> Source {
     }
 }
 
-/// The numbers. Accuracies on fewer classes get names of their own, so that no claim about the paper's table reads them.
+/// The session that was mapped and the one it was mapped to, in words: (`first`, `second`), or the other way round.
+pub fn direction(results: &DataFrame) -> Result<(&'static str, &'static str)> {
+    let backwards = results.height() > 0 && results.with("source", "E")?.height() == results.height();
+    Ok(if backwards { ("second", "first") } else { ("first", "second") })
+}
+
+/// The numbers. Accuracies on fewer classes, or of the second session mapped to the first, get names of their own, so that no claim about the paper's table reads them.
 fn metrics(results: &DataFrame, out: &mut Numbers) -> Result<()> {
     for s in subjects(results)? {
         let table = match s.classes {
-            PAPERS_CLASSES => "table3".to_string(),
+            PAPERS_CLASSES if direction(results)?.0 == "first" => "table3".to_string(),
+            PAPERS_CLASSES => "table3-backwards".to_string(),
             n => format!("table3-{n}-classes"),
         };
         out.source = s.source.clone();

@@ -1,4 +1,4 @@
-//! Kind `transport`: optimal transport of a subject's session T to session E, and the mapped matrices.
+//! Kind `transport`: optimal transport of a subject's one session to the other (T to E unless `source` says E), and the mapped matrices.
 //!
 //! Cost: squared affine-invariant distance. `unsupervised` is the paper's: uniform weights, entropic plan. `labels` is the other
 //! variant of Yair et al. 2019: weights from a kernel density and a group-lasso term on the classes of session T.
@@ -6,8 +6,10 @@
 
 use crate::shared::files::{write_json, write_npy};
 use crate::shared::params::number;
-use crate::shared::sessions::sessions;
+use crate::shared::sessions::{first_day, sessions};
+use datasets::bci::Session;
 use pipeline::{Context, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spd::{CommonChannels, MeanParams, Pairs, PairsParams, Recentring, transport_pairs};
 
@@ -15,13 +17,16 @@ use spd::{CommonChannels, MeanParams, Pairs, PairsParams, Recentring, transport_
 pub struct Transport;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axis of the subjects, here only to join.
     subject: u8,
     /// `unsupervised` or `labels`.
     variant: Variant,
+    /// The session that is mapped to the other one.
+    #[serde(default = "first_day")]
+    source: Session,
     /// Sinkhorn iterations.
     #[serde(default = "number::<1000>")]
     iterations: usize,
@@ -30,7 +35,7 @@ pub struct Params {
     neighbours: usize,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Variant {
     Unsupervised,
@@ -57,7 +62,7 @@ impl Stage for Transport {
     type Params = Params;
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
-        let (source, target) = sessions(ctx)?;
+        let (source, target) = sessions(ctx, p.source)?;
         let (x, y) = (source.matrices.view(), target.matrices.view());
         let labels = (p.variant == Variant::Labels).then_some(source.labels.as_slice());
         let means = MeanParams::default().check()?;

@@ -4,15 +4,17 @@ use crate::shared::files::{input_with, inputs_with, read_json, read_npy};
 use crate::shared::rows::{Row, row, write_rows};
 use anyhow::anyhow;
 use baselines::svm::{Protocol, Reported};
+use estimator::Labels;
 use ndarray::{Array1, Array2};
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind.
 pub struct Classify;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes of the completed kernels, here to join; none for the full kernels.
@@ -37,7 +39,7 @@ pub struct Params {
     solver: Machine,
 }
 
-#[derive(Serialize, Deserialize, Clone, Copy, Default)]
+#[derive(Serialize, Deserialize, Clone, Copy, Default, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Machine {
     /// linfa-svm.
@@ -83,7 +85,7 @@ impl Stage for Classify {
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let labels: Array1<i64> = read_npy(input_with(ctx, "labels.npy")?.path("labels.npy")?)?;
-        let labels: Vec<usize> = labels.iter().map(|l| usize::try_from(*l)).collect::<Result<_, _>>()?;
+        let labels = Labels::new(&labels.to_vec())?;
         // The same splits for every kernel: differences between methods are not differences between splits.
         let reported = match p.solver {
             Machine::Linfa => Reported::Linfa,

@@ -14,13 +14,14 @@ use baselines::imputation;
 use kraus::completion::Partial;
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The kind.
 pub struct CompleteKernels;
 
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Method {
     Zero,
@@ -30,7 +31,7 @@ enum Method {
 }
 
 /// Order of the samples before a kernel is cut into blocks.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
     #[default]

@@ -6,6 +6,7 @@ use crate::shared::source::{SOURCE, Wanted, options, record};
 use datasets::mfeat;
 use ndarray::Array1;
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct FetchDigits;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Samples of each of the ten classes; the paper takes 20.

@@ -10,15 +10,17 @@ use anyhow::Result;
 use pipeline::Context;
 use report::Figure;
 use report::axis::Axis;
-use report::figures::{Curve, CurvePanel, missing_level};
-use report::frames::{Results, Summary};
+use report::figure::Line;
+use report::figures::missing_level;
+use report::frames::Results;
 use report::polars::prelude::{DataFrame, Expr, lit};
 use report::style::Stroke;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What there is to draw.
-#[derive(Serialize, Deserialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
     Figure6,
@@ -41,45 +43,33 @@ const PROTOCOL: &str = "epochs of Adam, batches of 4 blocks, rate 0.001, Glorot 
                         one map, and two on blocks of one entry, by the exact solver, which leaves unseen rows at their start just as \
                         Adam does";
 
-/// Points as a curve with a band from the least to the largest value over the masks.
-fn line(name: &str, points: &[(f64, Summary)]) -> Curve {
-    let of = |f: fn(&Summary) -> f64| points.iter().map(|p| f(&p.1)).collect::<Vec<_>>();
-    Curve {
-        name: name.into(),
-        x: points.iter().map(|p| p.0).collect(),
-        mean: of(|s| s.mean),
-        band: Some((of(|s| s.min), of(|s| s.max))),
-        stroke: None,
-    }
-}
-
 /// Curves of one panel; conditions that nothing fulfils are left out.
-fn lines(done: &DataFrame, value: &str, wanted: impl IntoIterator<Item = (String, Expr)>) -> Result<Vec<Curve>> {
+fn lines(done: &DataFrame, value: &str, wanted: impl IntoIterator<Item = (String, Expr)>) -> Result<Vec<Line>> {
     let mut curves = Vec::new();
     for (name, condition) in wanted {
         let points = curve(done, condition, value)?;
         if !points.is_empty() {
-            curves.push(line(&name, &points));
+            curves.push(Line::summarised(name, &points));
         }
     }
     Ok(curves)
 }
 
 /// Curves for every grid and depth in the published order: colour is the grid, dash the depth.
-fn by_depth(done: &DataFrame, rank: usize, value: &str) -> Result<Vec<Curve>> {
+fn by_depth(done: &DataFrame, rank: usize, value: &str) -> Result<Vec<Line>> {
     let mut curves = Vec::new();
     for (g, (grid, _, name)) in GRIDS.into_iter().enumerate() {
         for depth in [1, 2] {
             let wanted = [(format!("{name}, depth {depth}"), ptr(grid, depth, rank, BY_CLASS))];
             let stroke = Some(Stroke::crossed(g, 2 - depth as usize));
-            curves.extend(lines(done, value, wanted)?.into_iter().map(|c| Curve { stroke, ..c }));
+            curves.extend(lines(done, value, wanted)?.into_iter().map(|c| Line { stroke, ..c }));
         }
     }
     Ok(curves)
 }
 
 /// Curves of depth 2 in the three orders.
-fn by_order(done: &DataFrame, rank: usize, value: &str) -> Result<Vec<Curve>> {
+fn by_order(done: &DataFrame, rank: usize, value: &str) -> Result<Vec<Line>> {
     lines(done, value, ORDERS.map(|(order, name)| (name.to_string(), ptr(GRID, 2, rank, order))))
 }
 
@@ -121,13 +111,13 @@ fn figure6(ctx: &Context) -> Result<Figure> {
     let mut orders = by_order(&done, rank, "total")?;
     let imputed = ["zero", "mean"].map(|m| (format!("{m} imputation"), method(m)));
     orders.extend(lines(&done, "total", imputed)?);
-    let panels = [
-        CurvePanel { title: "samples by class, as published".into(), y: y(), curves: by_depth(&done, rank, "total")? },
-        CurvePanel { title: "(10, 20), depth 2, by sample order".into(), y: y(), curves: orders },
+    let panels = vec![
+        ("samples by class, as published", y(), by_depth(&done, rank, "total")?),
+        ("(10, 20), depth 2, by sample order", y(), orders),
     ];
     let origin = source(&provenance(ctx)?);
     let f =
-        missing_level("figure6", "Kernel completion: error against the share of missing samples", &panels, 2, origin);
+        missing_level("figure6", "Kernel completion: error against the share of missing samples", panels, 2, origin);
     let alt = "Sum over six views of the Frobenius norm of the completion error against the share of missing samples, for three block \
                shapes and two depths; beside it three sample orders with zero and mean imputation.";
     Ok(f.words(
@@ -147,7 +137,7 @@ fn figure7(ctx: &Context) -> Result<Figure> {
     let done = per_completion(&all)?;
     let rank = base_rank(&done)?;
     let value = "accuracy";
-    let mut methods = vec![line("PTR, least error, by class", &curve(&best(&done)?, lit(true), value)?)];
+    let mut methods = vec![Line::summarised("PTR, least error, by class", &curve(&best(&done)?, lit(true), value)?)];
     let others = [("cvkt", "CVKT"), ("mean", "mean imputation"), ("zero", "zero imputation")];
     methods.extend(lines(&done, value, others.map(|(m, name)| (name.to_string(), method(m))))?);
     methods.extend(lines(&done, value, [("trace regression, (200, 1)".into(), ptr("200x1", 1, rank, BY_CLASS))])?);
@@ -155,32 +145,25 @@ fn figure7(ctx: &Context) -> Result<Figure> {
     let by_rank = ranks.into_iter().map(|r| (format!("rank {r}"), ptr(GRID, 2, r, BY_CLASS)));
     let mut orders = by_order(&done, rank, value)?;
     orders.extend(lines(&done, value, [("mean imputation".into(), method("mean"))])?);
-    let mut panels: Vec<CurvePanel> = [
+    let mut panels = [
         ("methods", methods),
         ("by depth (by class)", by_depth(&done, rank, value)?),
         ("(10, 20), depth 2, by rank (by class)", lines(&done, value, by_rank)?),
         ("(10, 20), depth 2, by sample order", orders),
     ]
-    .map(|(title, curves)| CurvePanel { title: title.into(), y: Axis::linear("accuracy (%)"), curves })
-    .into();
+    .map(|(title, lines)| (title, Axis::linear("accuracy (%)"), lines));
     if let Some((accuracy, _)) = full(&all)? {
-        for panel in &mut panels {
-            let xs = panel.curves.iter().flat_map(|c| c.x.iter().copied());
+        for (_, _, lines) in &mut panels {
+            let xs = lines.iter().flat_map(|c| c.x.iter().copied());
             let (lo, hi) = xs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-            let stroke = Some(Stroke::reference());
-            panel.curves.push(Curve {
-                name: "full kernels".into(),
-                x: vec![lo, hi],
-                mean: vec![accuracy; 2],
-                band: None,
-                stroke,
-            });
+            let (x, y, stroke) = (vec![lo, hi], vec![accuracy; 2], Some(Stroke::reference()));
+            lines.push(Line { name: "full kernels".into(), x, y, band: None, stroke });
         }
     }
     let f = missing_level(
         "figure7",
         "SVM accuracy on completed kernels against the share of missing samples",
-        &panels,
+        panels.into(),
         2,
         source(&provenance(ctx)?),
     );

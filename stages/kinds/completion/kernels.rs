@@ -5,13 +5,14 @@ use crate::shared::source::SOURCE;
 use multiview::{KernelPreset, VIEWS, multiple_features_kernels};
 use ndarray::{Array2, Axis, stack};
 use pipeline::{Context, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind.
 pub struct Kernels;
 
 /// Which recipe.
-#[derive(Serialize, Deserialize, Clone, Copy, Default)]
+#[derive(Serialize, Deserialize, Clone, Copy, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Preset {
     /// As in the released kernels.
@@ -22,7 +23,7 @@ enum Preset {
 }
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     #[serde(default)]

@@ -6,13 +6,14 @@
 use crate::shared::files::{input_with, read_npy, write_npy};
 use ndarray::Array1;
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind.
 pub struct Mask;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Share of missing (sample, view) pairs, in %.

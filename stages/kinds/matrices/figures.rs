@@ -12,10 +12,11 @@ use report::frames::Results;
 use report::polars::prelude::{DataFrame, Expr, JoinType};
 use report::table::{Best, Spec};
 use report::{Figure, Source, Table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What there is to draw.
-#[derive(Serialize, Deserialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
     Figure3,

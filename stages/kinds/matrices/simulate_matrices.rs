@@ -13,13 +13,14 @@ use pipeline::{Context, ParamError, Stage, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind.
 pub struct SimulateMatrices;
 
 /// What is missing; always symmetric.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Pattern {
     /// A share of all blocks.
@@ -33,7 +34,7 @@ enum Pattern {
 }
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Number of the matrix: another one, another map.

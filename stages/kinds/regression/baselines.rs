@@ -13,13 +13,14 @@ use baselines::{
 use estimator::{MatrixModel, ParamGuard, Regressor};
 use kraus::simulate::{Recipe, Samples, Split};
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind.
 pub struct Baselines;
 
 /// Which model.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Model {
     Trace,
@@ -32,7 +33,7 @@ enum Model {
 }
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes of the task, here to join and to label.

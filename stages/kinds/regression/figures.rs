@@ -1,20 +1,22 @@
 //! Kind `regression-figures`: figure 2, table 2 and the bound, drawn from the results. Trains nothing.
 
-use super::results::{CURVE, DELTA, bounded, curves, least_drop, models, settings, table2 as rows_of_table2, term};
+use super::results::{DELTA, bounded, curves, least_drop, models, settings, table2 as rows_of_table2, term};
+use crate::shared::params::sizes;
 use crate::shared::render::{Drawings, figure, table};
 use crate::shared::results::read_results;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use kraus::BoundVersion;
 use pipeline::Context;
-use report::figures::{RankCurve, RankPanel, error_against_rank};
+use report::figures::error_against_rank;
 use report::frames::Results;
-use report::polars::prelude::{IntoLazy, JoinType, col, lit};
+use report::polars::prelude::{Column, IntoLazy, JoinType, col, lit};
 use report::table::{Best, Spec};
 use report::{Figure, Source, Table};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What there is to draw.
-#[derive(Serialize, Deserialize, Clone, Copy)]
+#[derive(Serialize, Deserialize, Clone, Copy, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
     Figure2,
@@ -38,25 +40,15 @@ impl Drawings for What {
 /// Test error against the Kraus rank of the model: one panel per map.
 fn figure2(ctx: &Context) -> Result<Figure> {
     let all = read_results(ctx)?;
-    let mut panels: Vec<RankPanel> = Vec::new();
-    for points in curves(&all)?.partition_by_stable(CURVE, true)? {
-        let map = points.texts("map")?.swap_remove(0).unwrap_or_default();
-        let (p, q) = map.split_once('x').unwrap_or((&map, ""));
-        let title = format!("{p}×{p} → {q}×{q}");
-        let curve = RankCurve {
-            samples: points.distinct("l")?[0],
-            true_rank: points.distinct("true_rank")?[0],
-            rank: points.numbers("rank")?,
-            mse: points.numbers("mean")?,
-            band: Some((points.numbers("min")?, points.numbers("max")?)),
-        };
-        match panels.last_mut() {
-            Some(panel) if panel.title == title => panel.curves.push(curve),
-            _ => panels.push(RankPanel { title, curves: vec![curve] }),
-        }
-    }
+    let mut points = curves(&all)?;
+    let title = |map: &str| {
+        let (p, q) = sizes(map).ok_or_else(|| anyhow!("the map `{map}` in the results is not two sizes like 20x10"))?;
+        Ok(format!("{p}×{p} → {q}×{q}"))
+    };
+    let titles: Vec<String> = points.texts("map")?.iter().flatten().map(|map| title(map)).collect::<Result<_>>()?;
+    points.with_column(Column::new("panel".into(), titles))?;
     let figure =
-        error_against_rank("figure2", "Test error against the Kraus rank of the model", &panels, Source::Generated);
+        error_against_rank("figure2", "Test error against the Kraus rank of the model", &points, Source::Generated)?;
     let alt = figure.alt.clone();
     let adam = all.only(col("map").eq(lit("100x40")).and(col("solver").eq(lit("adam, last epoch"))))?;
     let large = if adam.height() == 0 {

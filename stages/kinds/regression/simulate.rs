@@ -5,13 +5,14 @@ use crate::shared::files::{write_json, write_npy};
 use crate::shared::params::sizes;
 use kraus::simulate::Recipe;
 use pipeline::{Context, ParamError, Stage, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind.
 pub struct Simulate;
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// `20x10`: inputs 20 x 20, outputs 10 x 10.

@@ -5,7 +5,7 @@
 
 use super::super::partial::Partial;
 use super::polish::polish;
-use super::shrink::{HUGE, Limits, State, scale};
+use super::shrink::{HUGE, Iterate, Limits, scale};
 use super::spectrum::{Pairs, all, product};
 use super::{MEAN, Prediction, SOFT, Score, Watch, ZERO, hide};
 use crate::error::Result;
@@ -56,11 +56,11 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
     let mut tried: Vec<(Model, Wrong)> = Vec::new();
     let mut soft = Wrong::INFINITE;
     // The best step of each family: its error, its place in the path, and the iteration there.
-    let mut kept: [Option<(Wrong, usize, State)>; 2] = [None, None];
+    let mut kept: [Option<(Wrong, usize, Iterate)>; 2] = [None, None];
     let target_of = |m: &Partial, diagonal: bool| if diagonal { Ok(m.clone()) } else { off_diagonal(m) };
     for diagonal in [false, true] {
         let target = target_of(&reduced, diagonal)?;
-        let (mut walk, mut best) = (Walk::new(&target), None::<(Wrong, usize, State)>);
+        let (mut walk, mut best) = (Walk::new(&target), None::<(Wrong, usize, Iterate)>);
         let mut from = 0;
         if let (true, true, Some((_, k, state))) = (large, diagonal, &kept[0]) {
             (from, walk.state) = (k.saturating_sub(1), state.clone());
@@ -145,7 +145,7 @@ pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Pr
 
 /// Shrinkage along the path, finished by L-BFGS at each penalty.
 struct Walk {
-    state: State,
+    state: Iterate,
     limits: Limits,
     polish: usize,
     converged: bool,
@@ -155,7 +155,7 @@ impl Walk {
     fn new(target: &Partial) -> Self {
         let n = target.n();
         let polish = if n <= LARGE { 40 } else { 0 };
-        Self { state: State::new(n), limits: Limits::of(n), polish, converged: false }
+        Self { state: Iterate::new(n), limits: Limits::of(n), polish, converged: false }
     }
 
     fn step(&mut self, target: &Partial, lambda: f64) -> Result<()> {
@@ -187,7 +187,7 @@ fn pairs_of(w: &Array2<f64>) -> Result<Pairs> {
 
 /// The factor of a step refined with a share of its penalty: the matrix, whether it converged, and its rank. None where the share is 0 and the
 /// spectrum has no gap.
-fn lowered(target: &Partial, state: &State, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
+fn lowered(target: &Partial, state: &Iterate, lambda: f64, share: f64) -> Option<(Array2<f64>, bool, usize)> {
     let small = target.n() <= LARGE;
     let mut start = factor(&state.pairs);
     let mut iterations = match target.n() {

@@ -33,7 +33,7 @@ pub(crate) mod spectral {
 }
 
 use super::partial::Partial;
-use crate::error::{Error, Result};
+use crate::error::{InputError, Result};
 use linalg::eigh;
 use ndarray::{Array2, ArrayView2};
 
@@ -140,7 +140,7 @@ pub type Watch<'a> = &'a (dyn Fn(&str, f64) -> Result<()> + Sync);
 pub fn fill_watched(partial: &Partial, views: &[Partial], params: &FillParams, watch: Watch<'_>) -> Result<Filled> {
     let n = partial.n();
     if let Some(view) = views.iter().find(|v| v.n() != n) {
-        return Err(Error::Shape { what: "view", expected: vec![n, n], got: vec![view.n(), view.n()] });
+        return Err(InputError::shape("view", [n, n], [view.n(), view.n()]).into());
     }
     let empty = partial.empty_rows();
     let seen: Vec<usize> = (0..n).filter(|i| !empty.contains(i)).collect();
@@ -179,7 +179,7 @@ pub fn fill_watched(partial: &Partial, views: &[Partial], params: &FillParams, w
 pub fn fill_from(partial: &Partial, prediction: Array2<f64>, params: &FillParams) -> Result<Filled> {
     let n = partial.n();
     if prediction.dim() != (n, n) {
-        return Err(Error::Shape { what: "prediction", expected: vec![n, n], got: prediction.shape().to_vec() });
+        return Err(InputError::shape("prediction", [n, n], prediction.shape()).into());
     }
     let prediction = Prediction { matrix: prediction, rank: 0, penalty: 0.0, converged: true };
     finish(partial, prediction, vec![], partial.empty_rows(), params)

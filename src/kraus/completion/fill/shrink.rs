@@ -14,7 +14,7 @@ pub(super) const HUGE: usize = 1200;
 
 /// The iteration as it stands: carried along the path.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct Iterate {
     /// Z.
     pub z: Array2<f64>,
     /// Its positive eigenpairs.
@@ -50,7 +50,7 @@ pub(super) fn scale(partial: &Partial) -> Result<f64> {
     Ok(pairs.values[0].abs().max(f64::MIN_POSITIVE))
 }
 
-impl State {
+impl Iterate {
     pub fn new(n: usize) -> Self {
         let pairs = Pairs { values: ndarray::Array1::zeros(0), vectors: Array2::zeros((n, 0)) };
         Self { z: Array2::zeros((n, n)), pairs, block: None }

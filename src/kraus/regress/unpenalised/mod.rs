@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | pairs.rs | [`Pairs`]: samples in memory, or moments per fold |
-//! | plan.rs | [`Plan`]: solver, layers and seed; one fit of one rank |
+//! | plan.rs | [`SolverPlan`]: solver, layers and seed; one fit of one rank |
 //! | ranks.rs | the rank by cross-validation |
 
 mod pairs;
@@ -11,4 +11,4 @@ mod plan;
 pub mod ranks;
 
 pub use pairs::Pairs;
-pub use plan::{Method, Plan, loss};
+pub use plan::{Method, SolverPlan, loss};

@@ -5,7 +5,7 @@
 
 use super::pairs::Pairs;
 use crate::{
-    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Error, Fit, FitError, Gamma, History, Lbfgs,
+    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Fit, FitError, Gamma, History, InputError, Lbfgs,
     LbfgsParams, MomentObjective, Moments, Problem, Solver, Stack, Start, Stop, Stopping, closed_form,
 };
 use ndarray::Array3;
@@ -30,7 +30,7 @@ pub enum Method {
 
 /// The model and how to fit it.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SolverPlan {
     /// The solver.
     pub method: Method,
     /// Sizes between the layers.
@@ -49,7 +49,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Default for Plan {
+impl Default for SolverPlan {
     fn default() -> Self {
         Self {
             method: Method::Auto,
@@ -64,7 +64,7 @@ impl Default for Plan {
     }
 }
 
-impl Plan {
+impl SolverPlan {
     /// Why the samples themselves are needed, if they are.
     pub fn samples_for(&self) -> Option<String> {
         match self.method {
@@ -175,7 +175,7 @@ impl Plan {
 }
 
 fn nothing() -> FitError {
-    Error::Empty { what: "data: neither samples nor moments", shape: vec![0] }.into()
+    InputError::empty("data (samples or moments)").into()
 }
 
 /// Mean square error of one map on the samples behind moments.

@@ -2,9 +2,9 @@
 
 use super::super::folds::{Score, least};
 use super::pairs::Pairs;
-use super::plan::Plan;
+use super::plan::SolverPlan;
 use crate::completion::Watch;
-use crate::{Error, FitError};
+use crate::{FitError, InputError};
 use rayon::prelude::*;
 
 type Result<T, E = FitError> = std::result::Result<T, E>;
@@ -16,7 +16,7 @@ const PATIENCE: usize = 3;
 pub const ROUNDING: f64 = 1e-14;
 
 /// The errors of one rank on all folds, in parallel: each fold is its own fit.
-pub fn score(data: &Pairs, plan: &Plan, rank: usize) -> Result<Score> {
+pub fn score(data: &Pairs, plan: &SolverPlan, rank: usize) -> Result<Score> {
     let floor = ROUNDING * data.mean_square;
     let error = |fold: usize| plan.on_fold(data, rank, fold).map(|e| e.max(floor));
     let folds: Result<Vec<f64>> = (0..data.folds.count()).into_par_iter().map(error).collect();
@@ -24,7 +24,7 @@ pub fn score(data: &Pairs, plan: &Plan, rank: usize) -> Result<Score> {
 }
 
 /// The curve over `ranks`, upwards until three in a row brought nothing.
-pub fn curve(data: &Pairs, plan: &Plan, ranks: &[usize], watch: Watch<'_>) -> Result<Vec<Score>> {
+pub fn curve(data: &Pairs, plan: &SolverPlan, ranks: &[usize], watch: Watch<'_>) -> Result<Vec<Score>> {
     let mut curve: Vec<Score> = Vec::new();
     for (k, &rank) in ranks.iter().enumerate() {
         watch(&format!("rank {rank}"), k as f64 / ranks.len() as f64)?;
@@ -35,13 +35,13 @@ pub fn curve(data: &Pairs, plan: &Plan, ranks: &[usize], watch: Watch<'_>) -> Re
         }
     }
     if curve.is_empty() {
-        return Err(Error::Empty { what: "list of ranks", shape: vec![0] }.into());
+        return Err(InputError::empty("list of ranks").into());
     }
     Ok(curve)
 }
 
 /// Without noise: the smallest rank that explains all samples to rounding, if one of these does.
-pub fn exact(data: &Pairs, plan: &Plan, ranks: &[usize]) -> Result<Option<usize>> {
+pub fn exact(data: &Pairs, plan: &SolverPlan, ranks: &[usize]) -> Result<Option<usize>> {
     for &rank in ranks {
         let fit = plan.on_all(data, rank)?;
         if plan.train_error(data, &fit)? <= ROUNDING * data.mean_square {

@@ -1,7 +1,7 @@
 //! Accumulates moments from pieces of any size, in blocks of a fixed number of samples.
 
 use super::{Basis, Moments};
-use crate::error::{Error, Result};
+use crate::error::{InputError, Result};
 use crate::tolerances;
 use linalg::{Real, gemm};
 use ndarray::parallel::prelude::*;
@@ -43,7 +43,7 @@ impl MomentsBuilder {
         let (n, p, q) = (x.dim().0, self.done.p, self.done.q);
         for (what, got, expected) in [("X", x.shape(), [n, p, p]), ("Y", y.shape(), [n, q, q])] {
             if got != expected {
-                return Err(Error::Shape { what, expected: expected.to_vec(), got: got.to_vec() });
+                return Err(InputError::shape(what, expected, got).into());
             }
         }
         let basis = self.done.basis;
@@ -53,11 +53,11 @@ impl MomentsBuilder {
             let (xs, ys) = (x.index_axis(Axis(0), s), y.index_axis(Axis(0), s));
             for (what, a) in [("X", xs), ("Y", ys)] {
                 if a.iter().any(|v| !num_traits::Float::is_finite(*v)) {
-                    return Err(Error::NotFinite { what, index });
+                    return Err(InputError::not_finite(what, index).into());
                 }
             }
             if basis == Basis::Symmetric && !linalg::is_symmetric(xs, tolerance) {
-                return Err(Error::NotSymmetric { what: "X", index });
+                return Err(InputError::not_symmetric("X", index).into());
             }
             let row = self.pending;
             // Both buffers are in standard layout, so a row is a slice.
@@ -88,7 +88,7 @@ impl MomentsBuilder {
     /// The moments of all samples given so far. Refuses an empty set.
     pub fn finish(mut self) -> Result<Moments> {
         if self.done.l == 0 {
-            return Err(Error::Empty { what: "samples", shape: vec![0, self.done.p, self.done.p] });
+            return Err(InputError::empty("samples").into());
         }
         self.flush();
         let mut done = self.done;

@@ -22,7 +22,7 @@ pub use builder::{BLOCK, MomentsBuilder};
 pub use choice::LossSource;
 pub use objective::MomentObjective;
 
-use crate::error::{Error, FitError, Result};
+use crate::error::{FitError, InputError, Result};
 use crate::tolerances;
 use linalg::{Real, gemm, solve_spd};
 use ndarray::{Array2, ArrayView2, ArrayView3, s};
@@ -106,7 +106,7 @@ impl Moments {
     pub fn of<T: Real>(x: ArrayView3<'_, T>, y: ArrayView3<'_, T>, basis: Basis) -> Result<Self> {
         if x.dim().0 != y.dim().0 {
             let expected = vec![x.dim().0, y.dim().1, y.dim().2];
-            return Err(Error::Shape { what: "Y", expected, got: y.shape().to_vec() });
+            return Err(InputError::shape("Y", expected, y.shape()).into());
         }
         let mut builder = MomentsBuilder::new(x.dim().1, y.dim().1, basis);
         builder.update(x, y)?;
@@ -118,13 +118,13 @@ impl Moments {
     /// Refuses an empty list and sets of other sizes or coordinates.
     pub fn merged(parts: &[&Self]) -> Result<Self> {
         let Some((first, rest)) = parts.split_first() else {
-            return Err(Error::Empty { what: "list of moments", shape: vec![0] });
+            return Err(InputError::empty("list of moments").into());
         };
         let mut all = (*first).clone();
         for m in rest {
             if (m.p, m.q, m.basis) != (all.p, all.q, all.basis) {
                 let (expected, got) = (vec![all.g.nrows(), all.c.nrows()], vec![m.g.nrows(), m.c.nrows()]);
-                return Err(Error::Shape { what: "moments (coordinates of X, of Y)", expected, got });
+                return Err(InputError::shape("moments (coordinates of X, of Y)", expected, got).into());
             }
             all.l += m.l;
             all.yy += m.yy;

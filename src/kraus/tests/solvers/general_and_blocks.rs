@@ -201,3 +201,27 @@ fn one_operator_at_a_time_is_the_same_descent() {
         assert!((fit.model.mse(&problem).unwrap() / fit.history.loss[3] - 1.0).abs() < 1e-9);
     }
 }
+
+/// CPU seconds of three sweeps on the samples, for a map of rank 1, 5 and 20: prints figures.
+#[test]
+#[ignore = "prints figures: run by hand"]
+fn cpu_seconds_of_three_sweeps() {
+    for rank in [1, 5, 20] {
+        let recipe = Recipe { p: 20, q: 10, rank, noise: 0.1, seed: 8 };
+        let train: Samples<f64> = recipe.samples(Split::Train, 0..2000);
+        let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
+        let params =
+            BlockCoordinateParams { source: LossSource::Samples, stopping: Stopping::after(3), ..Default::default() };
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            let cpu = || {
+                let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+                t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
+            };
+            let begun = cpu();
+            params.check().unwrap().fit(&problem, Start::single(20, 10, rank, 1)).unwrap();
+            least = least.min(cpu() - begun);
+        }
+        println!("rank {rank}: {least:.3} s");
+    }
+}

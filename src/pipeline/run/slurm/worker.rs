@@ -137,7 +137,7 @@ impl Worker<'_> {
         }
         let mut queue: VecDeque<ChunkUnit> = file.units.into_iter().filter(|u| !done.contains(&u.key)).collect();
         let engine = self.engine;
-        let code = engine.judge().code;
+        let code = engine.judge().sources();
         let shared = Shared { code: &code, host: (engine.host_digest(), engine.host()) };
         let (outbox, inbox) = channel();
         std::thread::scope(|scope| {

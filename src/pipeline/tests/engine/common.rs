@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses its own share of this
 
 use pipeline::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Writes its parameters, its seed and what its inputs hold. Notes each execution in `ran.log`.
 pub struct Toy;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToyParams {
     #[serde(default)]

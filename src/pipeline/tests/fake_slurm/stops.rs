@@ -109,7 +109,7 @@ fn equal_keys_after_a_killed_driver_do_not_hang(cluster: &Cluster) {
 fn a_failure_while_its_twin_is_queued_does_not_hang(cluster: &Cluster) {
     cluster.slots(1);
     let yaml =
-        TWINS.replace("sleep_ms: 200}", "sleep_ms: 200, fail: true}").replace("grace: 0.5", "grace: 0.5, retries: 0");
+        TWINS.replace("sleep_ms: 200}", "sleep_ms: 200, fail: true}").replace("grace: 0.5", "grace: 4, retries: 0");
     let project = Project::new(&yaml);
     let said = drive(&project, cluster);
     assert!(said.contains("RAN 0 FRESH 0 FAILED 2 BLOCKED 1"), "{said}");

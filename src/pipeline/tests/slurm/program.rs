@@ -5,6 +5,7 @@
 use crate::cluster::Cluster;
 use pipeline::run::slurm;
 use pipeline::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,7 +15,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 /// Writes its parameters and inputs; notes each start and end in `ran.log`.
 struct Toy;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
     x: f64,

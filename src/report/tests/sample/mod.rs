@@ -5,8 +5,10 @@ pub mod page;
 
 use ndarray::Array2;
 use report::axis::Axis;
-use report::figure::{Figure, Source};
+use report::figure::{Figure, Line, Source};
 use report::figures::*;
+use report::frames::Summary;
+use report::polars::prelude::{DataFrame, df};
 
 pub fn noise(i: usize) -> f64 {
     // A fixed scramble in [0, 1): tests need variety, not randomness.
@@ -21,40 +23,38 @@ pub fn matrix(n: usize) -> Array2<f64> {
     })
 }
 
-fn rank_panel(title: &str, floor: f64) -> RankPanel {
-    let ranks: Vec<f64> = [1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100].map(f64::from).to_vec();
-    let mut curves = vec![];
-    for (k, l) in [100usize, 1000, 10000].into_iter().enumerate() {
-        for t in [5usize, 20] {
-            let y: Vec<f64> = ranks
-                .iter()
-                .map(|r| {
-                    let below = 800.0 / r;
-                    if *r < t as f64 { below } else { below * floor.powi(k as i32) * 0.3 }
-                })
-                .collect();
-            let band = (y.iter().map(|v| v * 0.6).collect(), y.iter().map(|v| v * 1.7).collect());
-            curves.push(RankCurve { samples: l, true_rank: t, rank: ranks.clone(), mse: y, band: Some(band) });
+/// The points of two panels of figure 2.
+fn rank_points() -> DataFrame {
+    let (mut panel, mut l, mut true_rank, mut rank, mut mean) = (vec![], vec![], vec![], vec![], vec![]);
+    for (title, floor) in [("20×20 → 10×10, Adam", 1e-4f64), ("100×100 → 40×40, exact solver", 1e-9)] {
+        for (k, samples) in [100i64, 1000, 10000].into_iter().enumerate() {
+            for (t, r) in
+                [5i64, 20].into_iter().flat_map(|t| [1i64, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100].map(|r| (t, r)))
+            {
+                let below = 800.0 / r as f64;
+                panel.push(title);
+                l.push(samples);
+                true_rank.push(t);
+                rank.push(r);
+                mean.push(if r < t { below } else { below * floor.powi(k as i32) * 0.3 });
+            }
         }
     }
-    RankPanel { title: title.into(), curves }
+    let (min, max): (Vec<f64>, Vec<f64>) = mean.iter().map(|v| (v * 0.6, v * 1.7)).unzip();
+    df!("panel" => panel, "l" => l, "true_rank" => true_rank, "rank" => rank, "mean" => mean, "min" => min, "max" => max)
+        .unwrap()
 }
 
-fn levels(names: &[&str], seed: usize, from: f64, slope: f64) -> Vec<Curve> {
-    let x: Vec<f64> = (1..10).map(|i| f64::from(i) * 10.0).collect();
-    names
-        .iter()
-        .enumerate()
-        .map(|(k, n)| {
-            let y: Vec<f64> = x
-                .iter()
-                .enumerate()
-                .map(|(i, v)| from + slope * v * (1.0 + k as f64) * 0.3 + noise(seed + i * 7 + k))
-                .collect();
-            let sd: Vec<f64> = x.iter().map(|v| 0.5 + v / 60.0).collect();
-            Curve::with_sd(*n, x.clone(), y, &sd)
-        })
-        .collect()
+fn levels(names: &[&str], seed: usize, from: f64, slope: f64) -> Vec<Line> {
+    let curve = |(k, name): (usize, &&str)| {
+        let point = |i: usize| {
+            let x = (i + 1) as f64 * 10.0;
+            let (mean, sd) = (from + slope * x * (1.0 + k as f64) * 0.3 + noise(seed + i * 7 + k), 0.5 + x / 60.0);
+            (x, Summary { n: 3, mean, sd, min: mean - sd, max: mean + sd })
+        };
+        Line::summarised(*name, &(0..9).map(point).collect::<Vec<_>>())
+    };
+    names.iter().enumerate().map(curve).collect()
 }
 
 pub fn all() -> Vec<Figure> {
@@ -86,11 +86,8 @@ pub fn all() -> Vec<Figure> {
         let d = i as f64 / 90.0 - j as f64 / 100.0;
         (-80.0 * d * d).exp() * noise(i * 101 + j) / 90.0
     });
-    let curve = |title: &str, y: &str, names: &[&str], a: f64, b: f64| CurvePanel {
-        title: title.into(),
-        y: Axis::linear(y),
-        curves: levels(names, 3, a, b),
-    };
+    let curve =
+        |title: &'static str, y: &str, names: &[&str], a: f64, b: f64| (title, Axis::linear(y), levels(names, 3, a, b));
     let mut level7 = vec![
         curve(
             "methods",
@@ -109,12 +106,14 @@ pub fn all() -> Vec<Figure> {
         curve("by rank", "SVM accuracy (%)", &["rank 50", "rank 100", "rank 200"], 98.0, -0.2),
         curve("by sample order", "SVM accuracy (%)", &["by class (leaks labels)", "shuffled", "seriated"], 98.0, -0.4),
     ];
-    level7.iter_mut().for_each(|p| p.y = p.y.clone().between(0.0, 100.0));
-    let node = |name: &str, inputs: &[&str], units, cached, seconds| DagNode {
+    level7.iter_mut().for_each(|p| p.1 = p.1.clone().between(0.0, 100.0));
+    let node = |name: &str, inputs: &[&str], units: usize, cached: usize, seconds: f64| DagNode {
         name: name.into(),
         inputs: inputs.iter().map(|s| s.to_string()).collect(),
-        units,
-        cached,
+        detail: format!(
+            "{units} units, {}",
+            if cached == units { "cached".into() } else { report::figures::seconds(seconds) }
+        ),
         seconds,
     };
     let nodes = vec![
@@ -138,12 +137,8 @@ pub fn all() -> Vec<Figure> {
     ];
     vec![
         partial_trace(&matrix(12), 4),
-        error_against_rank(
-            "figure2",
-            "Test error against the model’s Kraus rank",
-            &[rank_panel("20×20 → 10×10, Adam", 1e-4), rank_panel("100×100 → 40×40, exact solver", 1e-9)],
-            Source::Generated,
-        ),
+        error_against_rank("figure2", "Test error against the model’s Kraus rank", &rank_points(), Source::Generated)
+            .unwrap(),
         completion(
             "figure3",
             "Block completion, 28 × 28, p = 7, q = 4",
@@ -163,7 +158,7 @@ pub fn all() -> Vec<Figure> {
         missing_level(
             "figure6",
             "Sum of completion errors over the six views",
-            &[
+            vec![
                 curve(
                     "blocks and depth",
                     "sum of Frobenius errors",
@@ -189,7 +184,7 @@ pub fn all() -> Vec<Figure> {
             2,
             mfeat.clone(),
         ),
-        missing_level("figure7", "SVM accuracy on completed kernels", &level7, 2, mfeat),
+        missing_level("figure7", "SVM accuracy on completed kernels", level7, 2, mfeat),
         bound(
             &rank,
             &rank.iter().map(|r| if *r < 5.0 { 50.0 / r } else { 1e-3 }).collect::<Vec<_>>(),
@@ -213,8 +208,8 @@ pub fn all() -> Vec<Figure> {
             Source::Simulated,
         ),
         plan("plan", "Transport plan, subject 9", &plan_matrix, Source::Simulated),
-        speed(&read_timings(TIMINGS).unwrap()),
-        dag(&nodes),
+        speed(&read_timings(TIMINGS).unwrap()).unwrap(),
+        dag("Stages, units and time", &nodes),
     ]
 }
 

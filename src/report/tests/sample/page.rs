@@ -1,6 +1,7 @@
 //! A page with all its parts, filled with made-up results.
 #![allow(dead_code)]
 
+use report::Card;
 use report::claims::{Metric, Metrics, PAPER, judge_all, read};
 use report::frames::Results;
 use report::page::*;
@@ -46,10 +47,17 @@ pub fn page() -> ReportPage {
             .map(|figure| {
                 let data = Some(Download { name: format!("{}.csv", figure.id), text: "rank,mse\n1,2\n".into() });
                 let differs = "The paper shows Adam only; here the exact solver is used for the large map.".into();
-                PageFigure::of(figure, data, differs, format!("repro figures {}", figure.id)).unwrap()
+                let (card, svg) = (Card::of_figure(figure).unwrap(), figure.svg().unwrap());
+                PageFigure { card, svg, data, differs, command: format!("repro figures {}", figure.id) }
             })
             .collect(),
-        tables: vec![PageTable::of(&table, String::new(), "repro run table2".into()).unwrap()],
+        tables: vec![PageTable {
+            card: Card::of_table(&table),
+            html: table.html(),
+            csv: table.csv().unwrap(),
+            differs: String::new(),
+            command: "repro run table2".into(),
+        }],
         differences: vec![Difference {
             what: "Optimiser".into(),
             paper: "Adam, last epoch".into(),

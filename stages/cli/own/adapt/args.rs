@@ -2,15 +2,18 @@
 
 use super::super::output;
 use anyhow::{Result, ensure};
-use spd::{AdaptParams, MapChoice, MapParams, PairsParams, PaperMapParams, RankChoice, Regularisation, Scaling};
+use spd::{
+    AdaptParams, FilterParams, MapChoice, MapParams, PairsParams, PaperMapParams, RankChoice, Regularisation, Scaling,
+};
 use std::path::PathBuf;
 
 /// Learn a map of SPD matrices from one domain to another, and apply it to new ones
 ///
-/// Optimal transport pairs each source matrix with a weighted Riemannian mean of targets. A Kraus map is then learned from these
-/// pairs, starting at recentring (which moves the mean of the source to the mean of the target). Pairs that were held out decide
-/// when to stop; where they are mapped no better than by recentring, recentring is the result, and a warning says so. With --labels
-/// (classes of the source) the transport keeps the classes together. Labels of the target are never used.
+/// Every map starts at recentring, which moves the mean of the source to the mean of the target. With --labels (classes of the source) it
+/// is followed by a filter that keeps what tells these classes apart; cross-validation within the source decides whether the filter helps.
+/// Without labels, optimal transport pairs each source matrix with a mean of targets, and a Kraus map is learned from these pairs; pairs
+/// that were held out decide when to stop. Where there is no gain, the result is recentring, and a warning says so. Labels of the target
+/// are never used.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   repro adapt --source monday.npy --target tuesday.npy --new more_monday.npy -o out.npz
@@ -27,7 +30,7 @@ pub struct Args {
     /// Matrices of the second domain, shape (m, q, q)
     #[arg(long, value_name = "FILE")]
     pub(super) target: String,
-    /// Classes of the source matrices, whole numbers, shape (k,); one file per source
+    /// Classes of the source matrices, whole numbers, shape (k,); one file per source. The map then uses them (see --filter)
     #[arg(long, value_name = "FILE")]
     pub(super) labels: Vec<String>,
     /// Classes of the target matrices, only to report the accuracy of MDM
@@ -63,9 +66,13 @@ pub struct Args {
     /// Sinkhorn iterations
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(super) iterations: usize,
-    /// Kraus rank of the learned map, or `auto` by held-out pairs [default: 1; with --paper 20]
+    /// Kraus rank of a map learned from the pairs, or `auto` by held-out pairs [default: 1; with --paper 20]
     #[arg(long, value_name = "R", value_parser = rank)]
     pub(super) rank: Option<Rank>,
+    /// Directions that the class filter keeps, `auto` by cross-validation, or `none` to learn from the pairs as without labels; with
+    /// --labels only [default: three eighths of the channels]
+    #[arg(long, value_name = "N", value_parser = filter, conflicts_with_all = ["paper", "rank"])]
+    pub(super) filter: Option<Filter>,
     /// Coordinates in which the map is learned; without --paper it is always `whitened`
     #[arg(long, value_enum, default_value_t = Coordinates::Whitened)]
     pub(super) scaling: Coordinates,
@@ -93,6 +100,25 @@ pub(super) enum Coordinates {
     Whitened,
     /// As recorded, in units of the mean eigenvalue
     Recorded,
+}
+
+/// The directions of the class filter as the user gives them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Filter {
+    Auto,
+    None,
+    Given(usize),
+}
+
+fn filter(text: &str) -> Result<Filter, String> {
+    match text {
+        "auto" => Ok(Filter::Auto),
+        "none" => Ok(Filter::None),
+        _ => match text.parse() {
+            Ok(n) if (1..=10_000).contains(&n) => Ok(Filter::Given(n)),
+            _ => Err("directions are a whole number from 1 to 10000, `auto` or `none`".into()),
+        },
+    }
 }
 
 /// The rank of the learned map as the user gives it.
@@ -129,6 +155,7 @@ impl Args {
             labels == 0 || labels == sources,
             "{sources} sources and {labels} files of labels; give one each, or none"
         );
+        ensure!(self.filter.is_none() || labels > 0, "--filter needs --labels: it keeps what tells the classes apart");
         let single = self.new.is_some() || self.model.is_some();
         ensure!(
             sources == 1 || !single,
@@ -150,6 +177,12 @@ impl Args {
         };
         let (iterations, neighbours) = (self.iterations, self.neighbours);
         params.pairs = PairsParams { regularisation, iterations, neighbours, cost, group, restore_spread };
+        params.filter = match (self.filter, self.rank) {
+            (Some(Filter::None), _) | (None, Some(_)) => None,
+            (Some(Filter::Auto), _) => Some(FilterParams { kept: vec![2, 3, 4, 6, 8, 12, 16, 24, 32] }),
+            (Some(Filter::Given(n)), _) => Some(FilterParams { kept: vec![n] }),
+            (None, None) => params.filter.take(),
+        };
         params.map = match (self.paper, self.rank) {
             (true, r) => {
                 let scaling = match self.scaling {

@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let mut written: Vec<PathBuf> = Vec::new();
     let result = (|| -> Result<()> {
         if let (Some(path), [one]) = (&args.model, found.as_slice()) {
-            let map = KrausMap::new(one.map.operators.clone())?;
+            let map = KrausMap::new(one.map.map.kraus()?)?;
             let model = Stack::new(vec![map], kraus::Gamma::None)?;
             kraus::save(path, &Fit { model, history: Default::default(), last: None })?;
             written.push(path.clone());
@@ -112,9 +112,10 @@ fn stream(
 ) -> Result<Option<Array3<f64>>> {
     let mut new = Source::open(file)?;
     let (l, n) = new.batch("the new matrices")?;
-    let p = reduction.map_or(found.map.operators.dim().2, |r| r.basis().nrows());
+    let p = reduction.map_or(found.map.map.sizes().0, |r| r.basis().nrows());
     ensure!(n == p, "{file} holds {n} x {n} matrices and {} holds {p} x {p}; both must agree", args.source[0]);
-    let (step, single, q) = (piece(new.shape()), new.single(), found.map.operators.dim().1);
+    let (step, single, q) = (piece(new.shape()), new.single(), found.map.map.sizes().1);
+    let trained_on = found.surroundings()?;
     let mut outside = 0;
     let mut each = |from: usize| -> Result<Array3<f64>> {
         let block = new.matrices(from..(from + step).min(l))?;
@@ -122,7 +123,7 @@ fn stream(
             Some(reduction) => reduction.apply(block.view())?,
             None => block,
         };
-        outside += match found.outside(block.view()) {
+        outside += match trained_on.outside(block.view()) {
             Ok(count) => count,
             Err(spd::Error::NotPositiveDefinite { index, .. }) => bail!(
                 "{file}: matrix {} is not positive definite or of deficient rank; use a shrinkage covariance, --reduce, or drop it",

@@ -7,7 +7,7 @@ use super::sources::Domain;
 use crate::cli::text::count;
 use anyhow::Result;
 use serde_json::json;
-use spd::{Adaptation, CommonChannels, CostIn, Mdm, MeanParams, Metric, PairsParams, Reduction};
+use spd::{Adaptation, ClassFilter, CommonChannels, CostIn, Mdm, MeanParams, Metric, PairsParams, Reduction};
 
 /// Sizes of the domains.
 pub fn domains(
@@ -39,7 +39,7 @@ pub fn domains(
 /// The transport and the learned map of each source.
 pub fn maps(facts: &mut Facts, args: &Args, sources: &[Domain], target: &Domain, found: &[Adaptation]) -> Result<()> {
     let cost = match args.params().pairs {
-        PairsParams { cost: CostIn::Recentred, .. } => "after recentring",
+        PairsParams { cost: CostIn::Recentred, .. } => "of tangent vectors after recentring",
         PairsParams { cost: CostIn::Recorded, .. } => "as recorded",
     };
     for (source, one) in sources.iter().zip(found) {
@@ -65,24 +65,25 @@ pub fn maps(facts: &mut Facts, args: &Args, sources: &[Domain], target: &Domain,
             facts.warn(format!("{} did not converge", count(one.pairs.unconverged_means, "Riemannian mean")));
         }
         let map = &one.map;
+        let operators = count(one.rank, "Kraus operator");
+        if let Some(filter) = &one.filter {
+            self::filter(facts, &at("learned map"), filter, &operators);
+            distance(facts, &at("distance"), one, target)?;
+            continue;
+        }
         let held = map.held_out.map_or_else(String::new, |(start, learned)| {
             format!("; held-out pairs at {} (recentring: {})", number(learned.sqrt()), number(start.sqrt()))
         });
         facts.say(
             &at("learned map"),
-            format!("rank {}, {}{held}", one.rank, count(map.iterations, "iteration")),
+            format!("{operators} from the pairs, {}{held}", count(map.iterations, "iteration")),
             json!({"rank": one.rank, "iterations": map.iterations, "fell_back": map.fell_back, "ranks": one.ranks,
                    "held_out": map.held_out.map(|(s, l)| json!({"recentring": s.sqrt(), "learned": l.sqrt()}))}),
         );
         if map.fell_back {
             facts.warn("held-out pairs are mapped no better than by recentring, so the map is recentring");
         }
-        let (before, after) = (one.distance_before, one.distance_after);
-        facts.say(
-            &at("distance"),
-            format!("mean from source to target {} -> {}", number(before), number(after)),
-            json!({"before": before, "after": after}),
-        );
+        distance(facts, &at("distance"), one, target)?;
     }
     if let Some(truth) = &target.labels {
         let folds = 5.min(target.matrices.dim().0);
@@ -101,6 +102,42 @@ pub fn maps(facts: &mut Facts, args: &Args, sources: &[Domain], target: &Domain,
         );
         accuracy(facts, sources, target, truth, found)?;
     }
+    Ok(())
+}
+
+/// The class filter: what it keeps, and the evidence for it.
+fn filter(facts: &mut Facts, key: &str, filter: &ClassFilter, operators: &str) {
+    let percent = |v: f64| format!("{:.1} %", 100.0 * v);
+    let tried: Vec<String> =
+        filter.tried.iter().map(|(kept, v)| format!("{kept} directions {}", percent(*v))).collect();
+    let evidence = filter.recentring.map_or_else(
+        || "too few matrices of a class for cross-validation".to_owned(),
+        |r| format!("cross-validation within the source: recentring {}, {}", percent(r), tried.join(", ")),
+    );
+    let what = match filter.kept {
+        Some(kept) => format!(
+            "recentring, then a class filter that keeps {kept} directions ({operators}, uses the source's labels)"
+        ),
+        None => "recentring".to_owned(),
+    };
+    facts.say(
+        key,
+        format!("{what}; {evidence}"),
+        json!({"kept": filter.kept, "recentring": filter.recentring, "tried": filter.tried}),
+    );
+    if filter.kept.is_none() {
+        facts.warn("no class filter classifies the source better than recentring does, so the map is recentring");
+    }
+}
+
+/// Distance between the domains before and after the map.
+fn distance(facts: &mut Facts, key: &str, one: &Adaptation, target: &Domain) -> Result<()> {
+    let (before, after) = one.distances(target.matrices.view())?;
+    facts.say(
+        key,
+        format!("mean from source to target {} -> {}", number(before), number(after)),
+        json!({"before": before, "after": after}),
+    );
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! A table of numbers as text: commas, semicolons or blanks between the fields, one row per line.
 //!
+//! Not by polars, which takes one sign between fields and no blanks, and names no line of a file that it refuses.
+//!
 //! Names of columns and rows are recognised, as pandas and R write them, left out, and told: read as data they would be wrong silently.
 //!
 //! | what | is recognised by |

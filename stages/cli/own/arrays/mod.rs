@@ -18,11 +18,28 @@ use super::facts::number as readable;
 use super::times;
 use anyhow::{Context, Result, bail, ensure};
 pub use labels::class_names;
-use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewMut2, Axis, Ix2, IxDyn, Slice};
+use ndarray::{Array2, Array3, ArrayD, ArrayView2, ArrayViewMut2, Axis, Ix2, IxDyn, Slice};
 use npy::Reader;
 pub use open::{bytes, conversion};
 use std::fs::File;
 use std::ops::Range;
+
+/// The least and the largest eigenvalue of a symmetric matrix that is not positive definite beyond rounding, which is n eps times the
+/// largest, as in `spd`; none for a matrix that is.
+pub fn deficient(m: ArrayView2<'_, f64>) -> Result<Option<(f64, f64)>> {
+    // Pivots far above rounding leave no doubt, and cost less than eigenvalues.
+    let clear = linalg::cholesky(m).is_ok_and(|l| {
+        let (low, high) = l.diag().iter().fold((f64::INFINITY, 0.0f64), |(a, b), &v| (a.min(v), b.max(v)));
+        low > 1e-4 * high
+    });
+    if clear || m.is_empty() {
+        return Ok(None);
+    }
+    let values = linalg::eigh(m)?.values;
+    // The matrix is not empty, so there is a first and a last eigenvalue.
+    let (least, most) = (values[0], values[values.len() - 1]);
+    Ok((least <= linalg::tolerances::definite(m.nrows()) * most).then_some((least, most)))
+}
 
 /// An array to read.
 #[derive(Debug)]
@@ -128,24 +145,17 @@ impl Source {
         for (i, m) in batch.outer_iter().enumerate() {
             let name = &self.name;
             ensure!(
-                linalg::is_symmetric(m, 1e-8),
+                linalg::is_symmetric(m, linalg::tolerances::SYMMETRIC_INPUT),
                 "{name}: matrix {i} is not symmetric; save (A + A^T) / 2 if that is what you mean"
             );
-            // Pivots far above rounding leave no doubt; else the eigenvalues decide, as in `spd`: n eps times the largest is rounding.
-            let clear = linalg::cholesky(m).is_ok_and(|l| {
-                let (low, high) = l.diag().iter().fold((f64::INFINITY, 0.0f64), |(a, b), &v| (a.min(v), b.max(v)));
-                low > 1e-4 * high
-            });
-            let values = if clear { Array1::ones(1) } else { linalg::eigh(m)?.values };
-            // `batch` refuses matrices without rows, so there is a first and a last eigenvalue.
-            let (least, most) = (values[0], values[values.len() - 1]);
-            ensure!(
-                least > m.nrows() as f64 * f64::EPSILON * most,
-                "{name}: matrix {i} is not positive definite or of deficient rank, its eigenvalues run from {} to {}; use a shrinkage \
-                 covariance, --reduce (`repro adapt`), or drop it",
-                readable(least),
-                readable(most)
-            );
+            if let Some((least, most)) = deficient(m)? {
+                bail!(
+                    "{name}: matrix {i} is not positive definite or of deficient rank, its eigenvalues run from {} to {}; use a \
+                     shrinkage covariance, --reduce (as after an average reference), or drop it",
+                    readable(least),
+                    readable(most)
+                );
+            }
         }
         Ok(batch)
     }

@@ -2,15 +2,15 @@
 
 mod recording;
 
-use super::arrays::Source;
+use super::arrays::{Source, deficient};
 use super::facts::Facts;
 use super::output::{self, Member};
 use super::times;
-use anyhow::{Result, bail, ensure};
-use ndarray::{Array3, Axis, concatenate};
+use anyhow::{Context, Result, bail, ensure};
+use ndarray::{Array3, Axis, Ix2, concatenate};
 use recording::Epochs;
 use serde_json::json;
-use spd::{Estimator, covariances};
+use spd::{Estimator, Reduction, covariances};
 use std::path::PathBuf;
 
 /// Covariance matrices of the trials of EEG recordings (GDF), or of epochs you cut yourself
@@ -22,6 +22,8 @@ use std::path::PathBuf;
   repro covariances --gdf S1.gdf --cues 33025,33026,33027 --event 32779 --start 0 --end 4 -o S1.npz
   repro covariances --gdf S2.gdf --cue-is-start --start 0.5 --end 2.5 -o S2.npz
   repro covariances --signals E.npy --estimator oas -o C.npz      E.npy: (trials, channels, samples)
+  repro covariances --gdf T.gdf --reduce -o T.npz                  after an average reference: without the missing direction
+  repro covariances --gdf E.gdf --reduce T.npz:basis -o E.npz      the same directions as T.npz
   repro mdm --train A01T.npz:covariances --labels A01T.npz:labels --test C.npz:covariances
 
 The output holds `covariances` (trials, channels, channels) and, from GDF, `labels` (trials): the place of the cue in --cues from 1 on, 0
@@ -39,6 +41,10 @@ pub struct Args {
     /// How to estimate: shrinkage keeps matrices of short trials invertible
     #[arg(long, value_enum, default_value_t = Shrinkage::Sample)]
     estimator: Shrinkage,
+    /// Project the matrices to their common range, as after an average reference, or to that of BASIS (file.npz:basis); the output then
+    /// holds `basis` too. Matrices that are to be compared need one basis
+    #[arg(long, value_name = "BASIS", num_args = 0..=1)]
+    reduce: Option<Option<String>>,
     /// Event codes that start a trial
     #[arg(long, value_name = "CODES", value_delimiter = ',', default_values_t = [768])]
     event: Vec<u16>,
@@ -80,6 +86,24 @@ pub enum Shrinkage {
     Oas,
     /// Ledoit-Wolf shrinkage
     LedoitWolf,
+}
+
+/// The basis of a file, or the common range of the matrices.
+fn reduction(basis: Option<&str>, matrices: &Array3<f64>) -> Result<Reduction> {
+    let Some(file) = basis else { return Ok(Reduction::fit(&[matrices.view()])?) };
+    let mut source = Source::open(file)?;
+    let shape = times(source.shape());
+    let wrong =
+        || format!("{file} has shape {shape}; a basis of --reduce is (channels, range) with orthonormal columns");
+    let found =
+        Reduction::from_basis(source.all()?.into_dimensionality::<Ix2>().with_context(wrong)?).with_context(wrong)?;
+    let n = matrices.dim().1;
+    ensure!(
+        found.basis().nrows() == n,
+        "{file} is a basis for {} channels and the recording has {n}; both must have the same channels",
+        found.basis().nrows()
+    );
+    Ok(found)
 }
 
 /// Run the command.
@@ -126,18 +150,31 @@ pub fn run(args: &Args) -> Result<u8> {
         Shrinkage::Oas => Estimator::Oas,
         Shrinkage::LedoitWolf => Estimator::LedoitWolf,
     };
-    let matrices = covariances(epochs.view(), estimator)?;
+    let mut matrices = covariances(epochs.view(), estimator)?;
     facts.say("epochs", times(epochs.shape()), json!(epochs.shape()));
-    let singular = matrices.outer_iter().filter(|m| linalg::cholesky(*m).is_err()).count();
+    let reduction = args.reduce.as_ref().map(|basis| reduction(basis.as_deref(), &matrices)).transpose()?;
+    if let Some(reduction) = &reduction {
+        matrices = reduction.apply(matrices.view())?;
+        let (from, to) = reduction.basis().dim();
+        facts.say("reduced", format!("from {from} channels to a range of {to}"), json!({"from": from, "to": to}));
+    }
+    let mut singular = 0;
+    for m in matrices.outer_iter() {
+        singular += usize::from(deficient(m)?.is_some());
+    }
     if singular > 0 {
+        let help = if reduction.is_some() { "" } else { ", or --reduce where the channels have an average reference" };
         facts.warn(format!(
-            "{} of {} covariances are singular, which `repro mdm` and `repro adapt` refuse; use --estimator oas",
+            "{} of {} covariances are singular, which `repro mdm` and `repro adapt` refuse; use --estimator oas{help}",
             singular,
             matrices.dim().0
         ));
     }
     facts.say("covariances", times(matrices.shape()), json!(matrices.shape()));
     let mut members = vec![("covariances", Member::Floats(matrices.into_dyn()))];
+    if let Some(reduction) = &reduction {
+        members.push(("basis", Member::Floats(reduction.basis().clone().into_dyn())));
+    }
     if let Some(labels) = labels {
         let classes: Vec<String> = (0..=args.cues.len() as i64)
             .map(|c| (c, labels.iter().filter(|l| **l == c).count()))

@@ -2,6 +2,7 @@
 
 use crate::cli::own::arrays::{Source, piece};
 use crate::cli::own::{Memory, times};
+use crate::cli::text::size;
 use anyhow::{Result, bail, ensure};
 use kraus::regress::{Folds, Pairs};
 use kraus::{Basis, MomentsBuilder};
@@ -129,4 +130,20 @@ fn pass(x: &mut Source, y: &mut Source, data: &mut Pairs, basis: Option<Basis>, 
     }
     data.samples = kept;
     Ok(result)
+}
+
+/// Refuses layers that do not fit into memory. A layer holds rank x (size before) x (size after) numbers, a sample between two layers a
+/// square of that size, and fitting keeps a few copies of both. An allocation that the system refuses would end the program.
+pub fn layers_fit(p: usize, hidden: &[usize], q: usize, rank: usize, memory: Memory) -> Result<()> {
+    let sizes: Vec<f64> = [&[p], hidden, &[q]].concat().into_iter().map(|n| n as f64).collect();
+    let layers: f64 = sizes.windows(2).map(|pair| rank as f64 * pair[0] * pair[1]).sum();
+    let between: f64 = hidden.iter().map(|&n| n as f64 * n as f64).sum();
+    let bytes = 8.0 * (layers + between);
+    ensure!(
+        bytes <= memory.share() as f64,
+        "--hidden {}: layers of these sizes take {} or more, which is over a quarter of memory; lower --hidden, or raise --memory",
+        hidden.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        size(bytes as u64)
+    );
+    Ok(())
 }

@@ -14,6 +14,7 @@ use kraus::backend::{Job, Trial};
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{AdamParams, Fit, Flow, Problem, Stack, Start, Stopping};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 pub struct Train;
 
 /// One rank or several.
-#[derive(Serialize, Deserialize, Clone)]
+#[derive(Serialize, Deserialize, Clone, JsonSchema)]
 #[serde(untagged)]
 enum Ranks {
     /// One.
@@ -40,7 +41,7 @@ impl Ranks {
 }
 
 /// Its parameters.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Axes of the task, here only to join with it.

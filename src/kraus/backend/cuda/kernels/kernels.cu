@@ -149,6 +149,26 @@ __device__ void rotate(T& x, T& y, T c, T s) {
     y = s * a + c * b;
 }
 
+// Rows p and q of x and of y for every pair of a round, turned by its rotation; a sine of zero is no rotation.
+template <class T>
+__device__ void rotate_rows(T* x, T* y, const T* cosine, const T* sine, int round, int n) {
+    for (MINE(t, (n + 1) / 2 * n)) {
+        int i = t / n, k = t % n, p, q;
+        if (sine[i] == (T)0) continue;
+        pair(i, round, n, p, q);
+        rotate(x[p * n + k], x[q * n + k], cosine[i], sine[i]);
+        rotate(y[p * n + k], y[q * n + k], cosine[i], sine[i]);
+    }
+    __syncthreads();
+}
+
+// Clears the flag that a rotation of this sweep will set.
+__device__ inline void start_sweep(int& busy) {
+    __syncthreads();
+    if (threadIdx.x == 0) busy = 0;
+    __syncthreads();
+}
+
 template <class T>
 __device__ void identity(T* v, int n) { for (MINE(t, n * n)) v[t] = t / n == t % n ? (T)1 : (T)0; }
 
@@ -163,9 +183,7 @@ __device__ void eigh(T* a, T* v, T* w, int n) {
     T floor = sqrt(block_sum(square)) * rounding(T()) * (T)0.5;
     int rounds = n - 1 + n % 2, pairs = (n + 1) / 2, p, q;
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        __syncthreads();
-        if (threadIdx.x == 0) busy = 0;
-        __syncthreads();
+        start_sweep(busy);
         for (int round = 0; round < rounds; round++) {
             for (MINE(i, pairs)) {
                 sine[i] = (T)0;
@@ -176,14 +194,7 @@ __device__ void eigh(T* a, T* v, T* w, int n) {
                 busy = 1;
             }
             __syncthreads();
-            for (MINE(t, pairs * n)) {
-                int i = t / n, k = t % n;
-                if (sine[i] == (T)0) continue;
-                pair(i, round, n, p, q);
-                rotate(a[p * n + k], a[q * n + k], cosine[i], sine[i]);
-                rotate(v[p * n + k], v[q * n + k], cosine[i], sine[i]);
-            }
-            __syncthreads();
+            rotate_rows(a, v, cosine, sine, round, n);
             for (MINE(t, pairs * n)) {
                 int i = t / n, k = t % n;
                 if (sine[i] == (T)0) continue;
@@ -265,9 +276,7 @@ __device__ void pair_null_spaces(T* u, T* v, const T* s, T floor, int n) {
         __syncthreads();
     }
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        __syncthreads();
-        if (threadIdx.x == 0) busy = 0;
-        __syncthreads();
+        start_sweep(busy);
         for (int round = 0; round < rounds; round++) {
             for (MINE(i, pairs)) {
                 sine[i] = (T)0;
@@ -283,14 +292,7 @@ __device__ void pair_null_spaces(T* u, T* v, const T* s, T floor, int n) {
                 busy = 1;
             }
             __syncthreads();
-            for (MINE(t, pairs * n)) {
-                int i = t / n, k = t % n;
-                if (sine[i] == (T)0) continue;
-                pair(i, round, n, p, q);
-                rotate(u[p * n + k], u[q * n + k], cosine[i], sine[i]);
-                rotate(v[p * n + k], v[q * n + k], cosine[i], sine[i]);
-            }
-            __syncthreads();
+            rotate_rows(u, v, cosine, sine, round, n);
         }
         if (!busy) break;
     }
@@ -326,9 +328,7 @@ __device__ void svd(T* u, T* v, T* s, int n) {
         }
         __syncthreads();
         if (sweep == SWEEPS || (sweep > 0 && !busy)) break;
-        __syncthreads();
-        if (threadIdx.x == 0) busy = 0;
-        __syncthreads();
+        start_sweep(busy);
         for (int round = 0; round < rounds; round++) {
             bool plays = pair_of < pairs && pair(pair_of, round, n, p, q);
             T sum = 0;
@@ -347,14 +347,7 @@ __device__ void svd(T* u, T* v, T* s, int n) {
                 }
             }
             __syncthreads();
-            for (MINE(t, pairs * n)) {
-                int i = t / n, k = t % n;
-                if (sine[i] == (T)0) continue;
-                pair(i, round, n, p, q);
-                rotate(u[p * n + k], u[q * n + k], cosine[i], sine[i]);
-                rotate(v[p * n + k], v[q * n + k], cosine[i], sine[i]);
-            }
-            __syncthreads();
+            rotate_rows(u, v, cosine, sine, round, n);
         }
     }
     T top = 0;

@@ -4,3 +4,4 @@ mod broken;
 mod limits;
 mod properties;
 mod seeds;
+mod values;

@@ -2,13 +2,14 @@
 
 use crate::common::*;
 use pipeline::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The same kind before and after it got a parameter.
 struct Old;
 struct New;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OldParams {
     rank: u32,
@@ -16,7 +17,7 @@ struct OldParams {
     epochs: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewParams {
     rank: u32,

@@ -4,7 +4,7 @@
 //! * balanced accuracy: mean over the true classes of the share of each that is predicted right
 //! * kappa = (p_o - p_e) / (1 - p_e), p_o the accuracy and p_e the agreement that the two sets of labels would have by chance
 
-use crate::{Error, Result};
+use crate::{InputError, Result};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -28,10 +28,10 @@ pub struct Scores {
 /// ```
 pub fn scores(truth: &[i64], predicted: &[i64]) -> Result<Scores> {
     if truth.is_empty() {
-        return Err(Error::Empty { what: "labels" });
+        return Err(InputError::empty("labels").into());
     }
     if truth.len() != predicted.len() {
-        return Err(Error::Shape { what: "labels", expected: vec![truth.len()], got: vec![predicted.len()] });
+        return Err(InputError::shape("labels", [truth.len()], [predicted.len()]).into());
     }
     let total = truth.len() as f64;
     let mut classes: Vec<i64> = truth.iter().chain(predicted).copied().collect();
