@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
 /// The figures and tables of one experiment, one variant each. [`Drawn`] makes a kind of it.
-pub trait Drawings: Serialize + DeserializeOwned + Copy + Send + Sync + 'static {
+pub trait Drawings: Serialize + DeserializeOwned + JsonSchema + Copy + Send + Sync + 'static {
     /// The name of the kind.
     const NAME: &'static str;
     /// One line that says what the kind does.

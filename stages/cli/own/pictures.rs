@@ -47,7 +47,7 @@ pub fn evidence(file: &str, families: &[Family], chosen: f64) -> Figure {
     let mut xy = Xy::new(Axis::log("operators"), Axis::log("relative error"));
     for (i, (name, points)) in families.iter().enumerate() {
         let (x, y) = points.iter().copied().unzip();
-        xy.lines.push(Line { name: name.clone(), x, y, band: None, stroke: Stroke::nth(i) });
+        xy.lines.push(Line { name: name.clone(), x, y, band: None, stroke: Some(Stroke::nth(i)) });
     }
     xy.marks = vec![Mark { x: chosen, label: "chosen".into() }];
     let panel = Panel { title: String::new(), content: Content::Xy(xy) };
