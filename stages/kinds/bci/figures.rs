@@ -229,7 +229,8 @@ fn embedding(ctx: &Context, p: &Params) -> Result<Figure> {
     let text = title(&format!("Trial covariances of subject {}", p.subject.unwrap_or_default()), &source);
     let names: Vec<&str> = classes.iter().map(|c| class_name(*c)).collect();
     let (from, onto) = (format!("session {}", p.source), format!("session {}", other(p.source)));
-    let figure = report::figures::embedding("embedding", &text, &panels, &names, &[&from, &onto], source);
+    let figure =
+        report::figures::embedding("embedding", &text, &panels, &names, &[from.as_str(), onto.as_str()], source);
     let alt = figure.alt.clone();
     Ok(figure.words(
         alt,
