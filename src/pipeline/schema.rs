@@ -9,11 +9,21 @@ use serde_json::{Map, Value, json};
 
 /// Text that is replaced before parameters are read.
 const REFERENCE: &str = "#/$defs/reference";
+/// Text that stands for several whole numbers.
+const RANGE: &str = "#/$defs/range";
 
 /// The schema of pipeline.yaml with these kinds.
 pub fn schema(kinds: &Registry) -> Value {
-    let names: Vec<&str> = kinds.names();
     let rules: Vec<Value> = kinds.iter().map(|kind| of_kind(kind.name(), &kind.parameters())).collect();
+    let all: Map<String, Value> = kinds
+        .iter()
+        .map(|kind| {
+            let parameters = kind.parameters();
+            let its: Map<String, Value> =
+                properties(&parameters).map(|(name, of)| (name.clone(), of.clone())).collect();
+            (kind.name().to_string(), Value::Object(its))
+        })
+        .collect();
     let about: Vec<Value> =
         kinds.iter().map(|kind| json!({ "const": kind.name(), "description": kind.about() })).collect();
     let anything = json!({ "type": ["object", "null"] });
@@ -59,6 +69,7 @@ pub fn schema(kinds: &Registry) -> Value {
             },
         },
         "$defs": {
+            "parameters": all,
             "reference": { "type": "string", "pattern": "\\$\\{[^}]+\\}" },
             "range": { "type": "string", "pattern": "^-?[0-9]+\\.\\.-?[0-9]+$" },
             "exclude": { "type": ["array", "null"], "items": { "type": "object" } },
@@ -75,7 +86,7 @@ pub fn schema(kinds: &Registry) -> Value {
                 "type": "object",
                 "additionalProperties": false,
                 "properties": {
-                    "kind": { "enum": names, "description": "Which code runs; the stage's own name when absent.", "oneOf": about },
+                    "kind": { "description": "Which code runs; the stage's own name when absent.", "oneOf": about },
                     "needs": {
                         "description": "Stages whose units this one reads.",
                         "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }, { "type": "null" }],
@@ -93,26 +104,17 @@ pub fn schema(kinds: &Registry) -> Value {
     })
 }
 
-/// What `with` and `matrix` may hold when a stage has this kind.
+/// What `with` and `matrix` may hold when a stage has this kind. The parameters themselves stand once, below `$defs`.
 fn of_kind(name: &str, parameters: &Value) -> Value {
-    let described = |schema: Value, of: &Value| {
-        let mut schema = schema;
-        for word in ["description", "default"] {
-            if let (Some(said), Some(map)) = (of.get(word), schema.as_object_mut()) {
-                map.insert(word.into(), said.clone());
-            }
-        }
-        schema
-    };
     let (mut with, mut matrix) = (Map::new(), Map::new());
-    for (parameter, of) in parameters.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let value = json!({ "anyOf": [of, { "$ref": REFERENCE }] });
-        with.insert(parameter.clone(), described(value, of));
-        let listed = json!({ "anyOf": [of, { "$ref": REFERENCE }, { "$ref": "#/$defs/range" }] });
+    for parameter in properties(parameters).map(|(parameter, _)| parameter) {
+        let itself = json!({ "$ref": format!("#/$defs/parameters/{name}/{parameter}") });
+        with.insert(parameter.clone(), json!({ "anyOf": [itself, { "$ref": REFERENCE }] }));
+        let listed = json!({ "anyOf": [itself, { "$ref": REFERENCE }, { "$ref": RANGE }] });
         let axis = json!({ "anyOf": [
-            { "type": "array", "items": listed }, { "$ref": REFERENCE }, { "$ref": "#/$defs/range" }, { "type": "null" },
+            { "type": "array", "items": listed }, { "$ref": REFERENCE }, { "$ref": RANGE }, { "type": "null" },
         ] });
-        matrix.insert(parameter.clone(), described(axis, of));
+        matrix.insert(parameter.clone(), axis);
     }
     let open = parameters.get("additionalProperties").is_none_or(|a| a != &json!(false));
     let part = |properties: Map<String, Value>| json!({ "properties": properties, "additionalProperties": open });
@@ -120,4 +122,9 @@ fn of_kind(name: &str, parameters: &Value) -> Value {
         "if": { "properties": { "kind": { "const": name } }, "required": ["kind"] },
         "then": { "properties": { "with": part(with), "matrix": part(matrix) } },
     })
+}
+
+/// The parameters of a kind by name.
+fn properties(parameters: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    parameters.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
