@@ -132,7 +132,7 @@ fn equal_bytes_numbers_within_and_beyond_their_tolerance_and_changed_verdicts() 
     assert!(said.out.contains("regression-results: results.csv: the same key, other bytes"), "{}", said.out);
 
     let said = p.verify(Path::new("no-such.lock"), "");
-    assert_eq!(said.code, 1);
+    assert_eq!(said.code, 2);
     assert!(said.err.contains("no-such.lock is not a lock file that can be read"), "{}", said.err);
 }
 

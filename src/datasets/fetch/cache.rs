@@ -75,7 +75,7 @@ pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Resul
     let arrival = Arrival { options, remote, dir, part, validate };
     let mut failed = Vec::new();
     for address in &remote.addresses {
-        match arrival.from_address(address) {
+        match arrival.fetch_from(address) {
             Ok(fetched) => return Ok(fetched),
             Err(e) => failed.push(e),
         }
@@ -99,7 +99,7 @@ struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    fn from_address(&self, address: &str) -> Result<Fetched> {
+    fn fetch_from(&self, address: &str) -> Result<Fetched> {
         download::download(self.options, self.remote, address, &self.part)?;
         let result = self.accept(address);
         if result.is_err() {

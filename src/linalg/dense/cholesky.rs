@@ -29,6 +29,8 @@ pub(super) fn factor<T: Real>(a: ArrayView2<'_, T>) -> Option<Array2<T>> {
                 *m = -flat[k * n + c];
             }
             let (done, rest) = flat.split_at_mut(c * n);
+            // The large product wrote left of the diagonal, too.
+            rest[from..c].fill(T::of(0.0));
             let row = &mut rest[c..n];
             small_gemm((1, n - c, c - from), &minus, (BLOCK, 1), &done[(from * n + c).min(c * n)..], n, row, n, true);
             let root = num_traits::Float::sqrt(row[0]);

@@ -11,7 +11,7 @@ fn features(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mixed = (state ^ (state >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
         let unit = mixed as f64 / (1u64 << 53) as f64;
-        if mixed % 9 == 0 { 0.0 } else { unit * 10f64.powi((mixed % 7) as i32 - 3) }
+        if mixed.is_multiple_of(9) { 0.0 } else { unit * 10f64.powi((mixed % 7) as i32 - 3) }
     })
 }
 

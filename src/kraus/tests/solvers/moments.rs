@@ -98,7 +98,7 @@ fn refusals() {
     let mut bad = x.clone();
     bad[[3, 0, 0]] = f64::NAN;
     let mut b = MomentsBuilder::new(5, 3, Basis::Full);
-    assert!(b.update(bad.view(), y.view()).unwrap_err().to_string().contains("sample 3"));
+    assert!(b.update(bad.view(), y.view()).unwrap_err().to_string().contains("element 3"));
     assert!(MomentsBuilder::new(5, 3, Basis::Full).finish().is_err());
 }
 
