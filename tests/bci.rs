@@ -151,15 +151,15 @@ fn the_command_and_the_stage_give_the_same_map() {
         let path = p.ok(&format!("path {unit} {artefact} --profile smoke"));
         p.project.path().join(path.trim())
     };
-    let at = "subject=7,variant=unsupervised,draw=0";
-    let x: Array3<f64> = read_npy(file("covariances/subject=7,session=T", "covariances.npy")).unwrap();
-    let labels: Array1<i64> = read_npy(file("covariances/subject=7,session=T", "labels.npy")).unwrap();
+    let at = "draw=0,subject=7,variant=unsupervised";
+    let x: Array3<f64> = read_npy(file("covariances/session=T,subject=7", "covariances.npy")).unwrap();
+    let labels: Array1<i64> = read_npy(file("covariances/session=T,subject=7", "labels.npy")).unwrap();
     let order: Array1<i64> = read_npy(file(&format!("adapt/{at}"), "order.npy")).unwrap();
     let known: Vec<usize> =
         order.iter().take((0.8 * order.len() as f64).round() as usize).map(|&i| i as usize).collect();
     write_npy(p.project.path().join("x.npy"), &x.select(Axis(0), &known)).unwrap();
     write_npy(p.project.path().join("l.npy"), &labels.select(Axis(0), &known)).unwrap();
-    let target = file("covariances/subject=7,session=E", "covariances.npy");
+    let target = file("covariances/session=E,subject=7", "covariances.npy");
     std::fs::copy(target, p.project.path().join("y.npy")).unwrap();
     for (artefact, more) in [("map.npy", ""), ("map-labels.npy", "--labels l.npy")] {
         p.ok(&format!("adapt --source x.npy --target y.npy --model m.npz -o out.npz {more}"));
