@@ -96,14 +96,12 @@ impl PositiveMap {
         Ok(PositiveMap { operators, measured })
     }
 
-    /// The matrix K' with tr(K' X) = tr(K self(X)) for every X.
+    /// The matrix K' with tr(K' X) = tr(K sum_i A_i X A_i^T) for every X. What the measurements of this map answer goes through the
+    /// whole next map in [`then`](Self::then), so here it would count twice.
     fn adjoint(&self, k: ArrayView2<'_, f64>) -> Array2<f64> {
         let mut sum = Array2::zeros((self.sizes().0, self.sizes().0));
         for a in self.operators.outer_iter() {
             sum += &linalg::symmetrise(matmul(matmul(a.t(), k).view(), a).view());
-        }
-        for (answer, by) in &self.measured {
-            sum.scaled_add(inner(k, answer.view()), by);
         }
         sum
     }
