@@ -240,7 +240,7 @@ def rows_goals(folder):
         others = [w for name in table if name != view for w in ("--view", f"{folder}/view_{name}.npy")]
         for share, options in (("rows", []), ("rows, no order", ["--order", "ignore"]), ("rows, views", others)):
             got = []
-            for seed in range(3 if FULL else 1):
+            for seed in range(3):
                 rng = np.random.default_rng([seed, list(table).index(view)])
                 gone = rng.permutation(200)[:60]
                 seen = np.ones_like(k, dtype=bool)
