@@ -14,9 +14,9 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// Random numbers, shapes and choices.
-struct Source(u64);
+struct Bits(u64);
 
-impl Source {
+impl Bits {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 ^ (self.0 >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11
@@ -58,7 +58,7 @@ fn mul_add<T: Real>(a: T, b: T, c: T) -> T {
 }
 
 /// A shape: mostly small, sometimes long in one direction.
-fn shape(r: &mut Source) -> (usize, usize, usize) {
+fn shape(r: &mut Bits) -> (usize, usize, usize) {
     match r.below(8) {
         0 => (1 + r.below(4), 1 + r.below(150), r.below(700)),
         1 => (1 + r.below(60), 1 + r.below(4), r.below(400)),
@@ -67,7 +67,7 @@ fn shape(r: &mut Source) -> (usize, usize, usize) {
 }
 
 fn small_products<T: Real>(seed: u64, rounds: usize) {
-    let mut r = Source(seed);
+    let mut r = Bits(seed);
     for _ in 0..rounds {
         let ((m, n, k), off) = (shape(&mut r), r.below(5));
         let (b_row, c_row, add) = (n + r.below(4), n + r.below(4), r.below(2) == 0);
@@ -110,7 +110,7 @@ fn products_and_dots_are_those_of_the_definition_at_every_level() {
 }
 
 fn batches<T: Real>(seed: u64, rounds: usize) {
-    let mut r = Source(seed);
+    let mut r = Bits(seed);
     for _ in 0..rounds {
         let (m, n, k) = (1 + r.below(24), 1 + r.below(24), r.below(24));
         let (a, b, c) = (r.numbers::<T>(m * k), r.lanes::<T>(k * n), r.lanes::<T>(m * n));
@@ -169,7 +169,7 @@ fn same<T: Real>(what: &str, compute: impl Fn() -> Vec<T>) {
 }
 
 fn loops<T: Real>(seed: u64) {
-    let mut r = Source(seed);
+    let mut r = Bits(seed);
     for round in 0..300 {
         let n = r.below(200);
         let [w, m, g, y, mask] = std::array::from_fn(|_| r.numbers::<T>(n));
@@ -220,7 +220,7 @@ fn loops_give_the_same_bits_at_every_level() {
 
 /// Clamped spectra and their derivatives: Jacobi's iterations for eigenvalues and for singular values.
 fn clamps<T: Real>(seed: u64) {
-    let mut r = Source(seed);
+    let mut r = Bits(seed);
     for round in 0..60 {
         let (n, count, symmetric) = (1 + r.below(18), 1 + r.below(LANES), round % 2 == 0);
         let inputs = (0..count).map(|_| r.numbers::<T>(n * n)).collect::<Vec<_>>();
@@ -254,7 +254,7 @@ fn jacobi_and_clamp_give_the_same_bits_at_every_level() {
 }
 
 /// A matrix with strides of its own: by rows, by columns, with gaps, or backwards.
-fn laid_out<T: Real>(r: &mut Source, rows: usize, cols: usize) -> ndarray::Array2<T> {
+fn laid_out<T: Real>(r: &mut Bits, rows: usize, cols: usize) -> ndarray::Array2<T> {
     use ndarray::{Array2, s};
     match r.below(4) {
         0 => Array2::from_shape_vec((rows, cols), r.numbers(rows * cols)).unwrap(),
@@ -267,10 +267,10 @@ fn laid_out<T: Real>(r: &mut Source, rows: usize, cols: usize) -> ndarray::Array
 }
 
 fn dense_products<T: Real>(seed: u64, rounds: usize) {
-    let mut r = Source(seed);
+    let mut r = Bits(seed);
     for round in 0..rounds {
         let large = round % 20 == 0;
-        let size = |r: &mut Source| if large { 1 + r.below(230) } else { r.below(30) };
+        let size = |r: &mut Bits| if large { 1 + r.below(230) } else { r.below(30) };
         let (m, n, k) = (size(&mut r), size(&mut r), if large { 200 + r.below(400) } else { r.below(30) });
         let (a, b, c) = (laid_out::<T>(&mut r, m, k), laid_out::<T>(&mut r, k, n), laid_out::<T>(&mut r, m, n));
         let (alpha, beta) = (T::of([1.0, -1.0, 0.3][r.below(3)]), T::of([0.0, 1.0, 0.7][r.below(3)]));
@@ -305,7 +305,7 @@ fn dense_products_are_those_of_the_definition_at_every_level_and_for_all_strides
 
 fn decompositions<T: Real>(seed: u64) {
     use ndarray::Array2;
-    let mut r = Source(seed);
+    let mut r = Bits(seed);
     for n in [1, 2, 3, 5, 8, 15, 22, 40, 64, 97, 130] {
         let a = Array2::from_shape_vec((n + 7, n), r.numbers::<T>(n * (n + 7))).unwrap();
         let mut gram = linalg::matmul(a.t(), a.view());

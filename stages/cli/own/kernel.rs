@@ -1,7 +1,7 @@
 //! `repro kernel`: kernel matrices of feature vectors.
 
 use super::super::text::duration;
-use super::arrays::Source;
+use super::arrays::ArrayInput;
 use super::facts::{Facts, number};
 use super::{output, pictures, times};
 use anyhow::{Result, bail, ensure};
@@ -174,7 +174,7 @@ pub fn run(args: &Args) -> Result<u8> {
 }
 
 fn features(file: &str, kernel: Kind) -> Result<Array2<f64>> {
-    let features = Source::open(file)?.matrix("F")?;
+    let features = ArrayInput::open(file)?.matrix("F")?;
     for ((i, j), v) in features.indexed_iter() {
         ensure!(v.is_finite(), "{file}: entry ({i}, {j}) is {v}; remove or repair that row");
         if matches!(kernel, Kind::Chi2 | Kind::Chi2Additive) && *v < 0.0 {

@@ -2,7 +2,7 @@
 
 use super::super::output as print;
 use super::super::text::{Table, count};
-use super::arrays::Source;
+use super::arrays::ArrayInput;
 use super::facts::Facts;
 use super::{output, pictures, times};
 use anyhow::{Context, Result, bail, ensure};
@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> Result<u8> {
 
 /// Class means of the training set.
 fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<Model> {
-    let mut source = Source::open(train)?;
+    let mut source = ArrayInput::open(train)?;
     let what = "the training set";
     let mut x = if args.reduce { source.whole(what)? } else { source.definite(what)? };
     let n = x.dim().1;
@@ -123,7 +123,7 @@ fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<Mo
         None
     };
     let file = labels;
-    let labels = Source::open(file)?.labels(x.dim().0, train)?;
+    let labels = ArrayInput::open(file)?.labels(x.dim().0, train)?;
     let one = labels.iter().all(|l| *l == labels[0]); // `definite` refuses an empty set, so there is a first label
     ensure!(!one, "{file} has one class only, {}; two at least are needed to tell apart", labels[0]);
     let metric = match args.metric {
@@ -149,7 +149,7 @@ fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<Mo
 
 fn classify(args: &Args, test: &str, model: &Model, facts: &mut Facts) -> Result<()> {
     let Model { mdm, size, reduction } = model;
-    let (size, mut source) = (*size, Source::open(test)?);
+    let (size, mut source) = (*size, ArrayInput::open(test)?);
     let mut x = if reduction.is_some() { source.whole("the test set")? } else { source.definite("the test set")? };
     let m = x.dim().1;
     let from = args.model.as_ref().or(args.train.as_ref()).map_or("the training set", String::as_str);
@@ -169,7 +169,7 @@ fn classify(args: &Args, test: &str, model: &Model, facts: &mut Facts) -> Result
         }
         x = reduction.apply(x.view())?;
     }
-    let truth = args.test_labels.as_ref().map(|f| Source::open(f)?.labels(x.dim().0, test)).transpose()?;
+    let truth = args.test_labels.as_ref().map(|f| ArrayInput::open(f)?.labels(x.dim().0, test)).transpose()?;
     let predicted = mdm.predict(x.view()).with_context(|| test.to_owned())?;
     let classes = mdm.classes();
     let tally = classes.iter().map(|c| format!("{c}: {}", predicted.iter().filter(|p| *p == c).count()));
@@ -253,7 +253,7 @@ fn save(path: &Path, model: &Model, metric: Geometry) -> Result<()> {
 /// Reads what [`save`] wrote.
 fn load(file: &str, facts: &mut Facts) -> Result<Model> {
     let part = |name: &str| {
-        Source::open(&format!("{file}:{name}"))
+        ArrayInput::open(&format!("{file}:{name}"))
             .map_err(|e| e.context(format!("{file} is no model of `repro mdm --save`")))
     };
     let means = part("means")?.definite("the class means")?;
@@ -265,7 +265,7 @@ fn load(file: &str, facts: &mut Facts) -> Result<Model> {
         other => bail!("{file} names the metric {other}, which this version does not know; write it again with --save"),
     };
     // A model without --reduce has no basis.
-    let reduction = match Source::open(&format!("{file}:basis")) {
+    let reduction = match ArrayInput::open(&format!("{file}:basis")) {
         Ok(mut basis) => {
             let wrong = || format!("{file} is no model of `repro mdm --save`: its basis does not fit");
             let basis = basis.all()?.into_dimensionality::<Ix2>().with_context(wrong)?;

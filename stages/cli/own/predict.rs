@@ -1,7 +1,7 @@
 //! `repro predict`: apply a fitted map.
 
 use super::super::text::{count, duration};
-use super::arrays::{Source, piece};
+use super::arrays::{ArrayInput, piece};
 use super::facts::Facts;
 use super::{output, times};
 use anyhow::{Result, anyhow, ensure};
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let began = Instant::now();
     output::check_ends(&args.output, &["npy"])?;
     let model = load(&args.model)?;
-    let mut x = Source::open(&args.x)?;
+    let mut x = ArrayInput::open(&args.x)?;
     let (l, p) = x.batch("X")?;
     let (takes, gives) = (times(&[model.p(); 2]), times(&[model.q(); 2]));
     ensure!(

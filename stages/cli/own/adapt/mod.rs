@@ -9,7 +9,7 @@ mod sources;
 mod summary;
 
 use super::super::text::duration;
-use super::arrays::{Source, piece};
+use super::arrays::{ArrayInput, piece};
 use super::facts::Facts;
 use super::output::{self, Member};
 use anyhow::{Result, bail, ensure};
@@ -110,7 +110,7 @@ fn stream(
     reduction: Option<&spd::Reduction>,
     facts: &mut Facts,
 ) -> Result<Option<Array3<f64>>> {
-    let mut new = Source::open(file)?;
+    let mut new = ArrayInput::open(file)?;
     let (l, n) = new.batch("the new matrices")?;
     let p = reduction.map_or(found.map.map.sizes().0, |r| r.basis().nrows());
     ensure!(n == p, "{file} holds {n} x {n} matrices and {} holds {p} x {p}; both must agree", args.source[0]);

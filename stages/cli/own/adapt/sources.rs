@@ -1,6 +1,6 @@
 //! What `repro adapt` reads: the domains, their labels, the channels they share.
 
-use super::super::arrays::Source;
+use super::super::arrays::ArrayInput;
 use super::super::times;
 use super::Args;
 use anyhow::{Context, Result, bail, ensure};
@@ -30,9 +30,9 @@ impl Domains {
     /// Reads and checks the files.
     pub fn read(args: &Args) -> Result<Domains> {
         let read = |file: &str, what: &str, labels: Option<&String>| -> Result<Domain> {
-            let mut source = Source::open(file)?;
+            let mut source = ArrayInput::open(file)?;
             let matrices = if args.reduce { source.whole(what)? } else { source.definite(what)? };
-            let labels = labels.map(|f| Source::open(f)?.labels(matrices.dim().0, file)).transpose()?;
+            let labels = labels.map(|f| ArrayInput::open(f)?.labels(matrices.dim().0, file)).transpose()?;
             ensure!(
                 matrices.dim().0 > 1,
                 "{file} holds one matrix; a domain needs two at least, for a mean and a spread"

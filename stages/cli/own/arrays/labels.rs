@@ -3,7 +3,7 @@
 //! Commands compute with numbers. Words get the numbers 1, 2, ... in alphabetical order of the first file that holds words; the files of one
 //! command share them, so that the labels to train on and those to test with mean the same. [`class_names`] gives the words back.
 
-use super::{Inner, Source, times};
+use super::{ArrayInput, Inner, times};
 use anyhow::{Context, Result, bail, ensure};
 use ndarray::{Array1, Ix1};
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ pub fn class_names() -> Vec<String> {
     NAMES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
 }
 
-impl Source {
+impl ArrayInput {
     /// One class per sample, for the `count` samples of the file `of`.
     pub fn labels(&mut self, count: usize, of: &str) -> Result<Vec<i64>> {
         let name = self.name.clone();

@@ -43,7 +43,7 @@ pub fn deficient(m: ArrayView2<'_, f64>) -> Result<Option<(f64, f64)>> {
 
 /// An array to read.
 #[derive(Debug)]
-pub struct Source {
+pub struct ArrayInput {
     /// As the user wrote it.
     pub name: String,
     inner: Inner,
@@ -59,10 +59,10 @@ enum Inner {
     Words(Vec<String>),
 }
 
-impl Source {
+impl ArrayInput {
     /// Opens `file.npy`, `file.npz`, `file.npz:array`, `file.mat:array` or `file.csv`. A file that this command writes is refused.
-    pub fn open(name: &str) -> Result<Source> {
-        Ok(Source { name: name.into(), inner: open::open(name)? })
+    pub fn open(name: &str) -> Result<ArrayInput> {
+        Ok(ArrayInput { name: name.into(), inner: open::open(name)? })
     }
 
     /// Lengths of the axes.

@@ -1,6 +1,6 @@
 //! The matrix to complete, its mask and the views beside it: read and checked.
 
-use crate::cli::own::arrays::Source;
+use crate::cli::own::arrays::ArrayInput;
 use crate::cli::own::times;
 use anyhow::{Result, bail, ensure};
 use kraus::completion::Partial;
@@ -8,7 +8,7 @@ use ndarray::Array2;
 
 /// Another matrix of the same samples.
 pub fn view(file: &str, n: usize) -> Result<Partial> {
-    let mut source = Source::open(file)?;
+    let mut source = ArrayInput::open(file)?;
     let m = source.matrix("a view")?;
     ensure!(
         m.dim() == (n, n),
@@ -26,7 +26,7 @@ pub fn observed(file: Option<&str>, name: &str, m: &Array2<f64>) -> Result<Array
     let mask = match file {
         None => m.mapv(|v| if v.is_nan() { 0.0 } else { 1.0 }),
         Some(file) => {
-            let mask = Source::open(file)?.matrix("the mask")?;
+            let mask = ArrayInput::open(file)?.matrix("the mask")?;
             ensure!(
                 mask.dim() == (n, n),
                 "{file} is {} and {name} is {}; both must agree",
@@ -50,7 +50,7 @@ pub fn observed(file: Option<&str>, name: &str, m: &Array2<f64>) -> Result<Array
 }
 
 /// The matrix with its mask; what is symmetric up to the rounding of the file counts as symmetric.
-pub fn partial(source: &Source, m: &Array2<f64>, mask: &Array2<f64>) -> Result<Partial> {
+pub fn partial(source: &ArrayInput, m: &Array2<f64>, mask: &Array2<f64>) -> Result<Partial> {
     let scale = m.iter().zip(mask).filter(|(_, w)| **w == 1.0).fold(0.0f64, |s, (v, _)| s.max(v.abs()));
     let mut even = m.clone();
     for ((i, j), v) in m.indexed_iter().filter(|((i, j), _)| i > j && mask[[*i, *j]] == 1.0 && mask[[*j, *i]] == 1.0) {

@@ -4,7 +4,7 @@ mod blocks;
 mod evidence;
 mod input;
 
-use super::arrays::Source;
+use super::arrays::ArrayInput;
 use super::facts::Facts;
 use super::progress::Line;
 use super::{gamma, output, pictures, times};
@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let began = Instant::now();
     output::check_ends(&args.output, &["npy", "csv"])?;
     pictures::check(args.plot.as_deref())?;
-    let mut source = Source::open(&args.matrix)?;
+    let mut source = ArrayInput::open(&args.matrix)?;
     let original = source.matrix("M")?;
     let mask = observed(args.mask.as_deref(), &source.name, &original)?;
     let partial = partial(&source, &original, &mask)?;

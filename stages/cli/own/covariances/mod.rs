@@ -2,7 +2,7 @@
 
 mod recording;
 
-use super::arrays::{Source, deficient};
+use super::arrays::{ArrayInput, deficient};
 use super::facts::Facts;
 use super::output::{self, Member};
 use super::times;
@@ -91,7 +91,7 @@ pub enum Shrinkage {
 /// The basis of a file, or the common range of the matrices.
 fn reduction(basis: Option<&str>, matrices: &Array3<f64>) -> Result<Reduction> {
     let Some(file) = basis else { return Ok(Reduction::fit(&[matrices.view()])?) };
-    let mut source = Source::open(file)?;
+    let mut source = ArrayInput::open(file)?;
     let shape = times(source.shape());
     let wrong =
         || format!("{file} has shape {shape}; a basis of --reduce is (channels, range) with orthonormal columns");
@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let mut facts = Facts::default();
     let (epochs, labels) = match &args.signals {
         Some(file) => {
-            let mut source = Source::open(file)?;
+            let mut source = ArrayInput::open(file)?;
             let shape = times(source.shape());
             ensure!(
                 source.shape().len() == 3 && !source.shape().contains(&0),

@@ -1,6 +1,6 @@
 //! Reads the samples of a fit and checks them: into memory, or as moments in one pass over files that are too large for it.
 
-use crate::cli::own::arrays::{Source, piece};
+use crate::cli::own::arrays::{ArrayInput, piece};
 use crate::cli::own::{Memory, times};
 use crate::cli::text::size;
 use anyhow::{Result, bail, ensure};
@@ -23,7 +23,7 @@ pub struct Need {
 
 /// Opens, checks and reads X and Y.
 pub fn load(x: &str, y: &str, need: &Need) -> Result<Pairs> {
-    let (mut x, mut y) = (Source::open(x)?, Source::open(y)?);
+    let (mut x, mut y) = (ArrayInput::open(x)?, ArrayInput::open(y)?);
     let ((l, p), (ly, q)) = (x.batch("X")?, y.batch("Y")?);
     ensure!(l == ly, "{} has {l} samples and {} has {ly}; sample i of X belongs to sample i of Y", x.name, y.name);
     let folds = need.folds;
@@ -87,7 +87,7 @@ enum Pass {
 }
 
 /// One pass over the samples: what is said about them and, where wanted, their moments.
-fn pass(x: &mut Source, y: &mut Source, data: &mut Pairs, basis: Option<Basis>, folds: usize) -> Result<Pass> {
+fn pass(x: &mut ArrayInput, y: &mut ArrayInput, data: &mut Pairs, basis: Option<Basis>, folds: usize) -> Result<Pass> {
     let (l, p, q) = (data.l, data.p, data.q);
     let new = |b| (0..folds).map(|_| MomentsBuilder::new(p, q, b)).collect::<Vec<_>>();
     let mut builders = basis.map(new);
