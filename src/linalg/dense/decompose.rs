@@ -69,7 +69,9 @@ pub fn eigh<T: Real>(a: ArrayView2<'_, T>) -> Result<Eigh<T>> {
 /// Thin singular value decomposition.
 pub fn svd<T: Real>(a: ArrayView2<'_, T>) -> Result<Svd<T>> {
     finite("svd", &a)?;
-    let d = as_faer(&a).thin_svd().map_err(|_| Error::NoConvergence { what: "svd" })?;
+    let Ok(d) = as_faer(&a).thin_svd() else {
+        return super::jacobi::svd(a).ok_or(Error::NoConvergence { what: "svd" });
+    };
     let s = d.S().column_vector();
     Ok(Svd {
         u: from_faer(d.U()),

@@ -4,6 +4,8 @@ use linalg::simd::{levels, set_level};
 use linalg::{cholesky, dot, eigh, lstsq, matmul, pivoted_cholesky, solve_spd, svd, symmetrise};
 use ndarray::{Array2, ArrayView2};
 use proptest::prelude::*;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 
 /// An (m, n) matrix of rank at most `rank`, with numbers of size `scale`.
 fn low_rank(m: usize, n: usize, rank: usize, scale: f64, numbers: &[f64]) -> Array2<f64> {
@@ -176,4 +178,23 @@ fn a_reversed_axis_of_length_one_is_multiplied() {
     a.invert_axis(ndarray::Axis(1));
     let product = linalg::matmul(a.t(), ndarray::array![[1.0, 0.0], [0.0, 1.0]].view());
     assert_eq!(product, ndarray::array![[2.0, 3.0]]);
+}
+
+/// faer finds no singular values of this matrix, Q (I + S) with S skew: a descent on rotations stopped there with "svd did not converge".
+#[test]
+fn singular_values_in_equal_pairs() {
+    let n = 50;
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    rng.set_word_pos(72_958_400);
+    let g = Array2::from_shape_fn((n, n), |_| rng.random::<f64>() - 0.5);
+    let t = Array2::from_shape_fn((n, n), |_| 1e4 * (rng.random::<f64>() - 0.5));
+    let d = svd(g.view()).unwrap();
+    let q = d.u.dot(&d.vt);
+    let a = &q + &q.dot(&(&t - &t.t()));
+    let d = svd(a.view()).unwrap();
+    let back = d.u.dot(&Array2::from_diag(&d.s)).dot(&d.vt);
+    assert!((back - &a).iter().all(|v| v.abs() <= 1e-13 * d.s[0]));
+    for pair in 0..n / 2 {
+        assert!((d.s[2 * pair] - d.s[2 * pair + 1]).abs() <= 1e-12 * d.s[0], "{}", d.s);
+    }
 }
