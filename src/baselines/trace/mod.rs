@@ -97,7 +97,7 @@ impl TraceRegression {
     }
 }
 
-/// Solves from large to small ratios, each from the last solution, and keeps the ratio of least error per output.
+/// The ratio of least error per output, on the last `holdout` share of the samples.
 fn validate(
     input: Layout,
     z: ArrayView2<'_, f64>,
@@ -107,18 +107,12 @@ fn validate(
     stop: StopRule,
 ) -> Result<Array1<f64>> {
     let train = split(z.nrows(), holdout)?;
-    // To compare errors a coarse solution is enough; the refit is exact.
-    let stop = StopRule { tolerance: stop.tolerance.max(1e-6), ..stop };
     let (zv, tv) = (z.slice(s![train.., ..]), t.slice(s![train.., ..]));
     let moments = RegressionMoments::new(input, z.slice(s![..train, ..]), t.slice(s![..train, ..]))?;
-    let mu_max = moments.mu_max()?;
-    let mut order = ratios.to_vec();
-    order.sort_by(|a, b| b.total_cmp(a));
     let mut b = Array2::zeros((moments.outputs(), moments.inputs()));
     let mut best = vec![(f64::INFINITY, 0.0); moments.outputs()];
-    let mut rho = moments.rho();
-    for &ratio in &order {
-        moments.solve(Spectral::Nuclear, &(&mu_max * ratio), &mut b, &mut rho, stop)?;
+    let least = Array1::zeros(moments.outputs());
+    path(&moments, ratios, &least, &mut b, &mut moments.rho(), stop, |ratio, b| {
         let residual = &tv - &matmul(zv, b.t());
         for (column, best) in residual.columns().into_iter().zip(&mut best) {
             let error = column.dot(&column);
@@ -126,8 +120,33 @@ fn validate(
                 *best = (error, ratio);
             }
         }
-    }
+    })?;
     Ok(best.into_iter().map(|(_, ratio)| ratio).collect())
+}
+
+/// Solves from large to small ratios, each from the last solution, down to the ratio `least` of each output, and shows every solution.
+///
+/// The way matters: where some entries of B are seen by no sample, a penalty below the tolerance leaves them where they started.
+fn path(
+    moments: &RegressionMoments,
+    ratios: &[f64],
+    least: &Array1<f64>,
+    b: &mut Array2<f64>,
+    rho: &mut [f64],
+    stop: StopRule,
+    mut show: impl FnMut(f64, &Array2<f64>),
+) -> Result<()> {
+    // To compare errors and to start the next one a coarse solution is enough.
+    let stop = StopRule { tolerance: stop.tolerance.max(1e-6), ..stop };
+    let mu_max = moments.mu_max()?;
+    let mut order = ratios.to_vec();
+    order.sort_by(|a, b| b.total_cmp(a));
+    let end = least.iter().fold(f64::INFINITY, |a, &b| a.min(b));
+    for &ratio in order.iter().filter(|&&ratio| ratio >= end) {
+        moments.solve(Spectral::Nuclear, &(&mu_max * &least.mapv(|l| l.max(ratio))), b, rho, stop)?;
+        show(ratio, b);
+    }
+    Ok(())
 }
 
 impl Regressor for TraceRegression {
@@ -165,6 +184,7 @@ impl Regressor for TraceRegression {
             Penalty::Nuclear(lambda) => {
                 // Half of lambda, since the solver minimises half of eq. 2. A coordinate that stands for sqrt 2 times
                 // an entry sees twice its loss, so the same lambda per entry is sqrt 2 lambda there.
+                let mut rho = moments.rho();
                 let mu = match lambda {
                     Lambda::Fixed(v) => output.weights() * (0.5 * v),
                     Lambda::Ratio(v) => moments.mu_max()? * *v,
@@ -172,10 +192,11 @@ impl Regressor for TraceRegression {
                         let chosen = validate(input, z.view(), t.view(), ratios, *holdout, stop)?;
                         let log = chosen.mapv(|r| linalg::math::ln(r.max(f64::MIN_POSITIVE))).mean().unwrap_or(0.0);
                         report.chosen.push(("lambda ratio (geometric mean)", linalg::math::exp(log)));
+                        path(&moments, ratios, &chosen, &mut b, &mut rho, stop, |_, _| {})?;
                         moments.mu_max()? * &chosen
                     }
                 };
-                let solved = moments.solve(Spectral::Nuclear, &mu, &mut b, &mut moments.rho(), stop)?;
+                let solved = moments.solve(Spectral::Nuclear, &mu, &mut b, &mut rho, stop)?;
                 report.gap = Some(moments.gap(&mu, &b)?);
                 solved
             }
