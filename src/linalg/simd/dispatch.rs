@@ -124,6 +124,8 @@ kernels!(f64);
 /// Runs `f` compiled for the instruction set in use.
 ///
 /// Only what is inlined into `f` is compiled for that set: all of it must be `#[inline(always)]`, the closure itself too.
+/// Two registers of four doubles are faster than one of eight: distances, means and logarithms of 22 x 22 matrices take a tenth less time with
+/// AVX2 than with AVX-512 on a machine that has both.
 /// Without AVX2 a fused multiply-add of `f` is a call of the C library, which is slow and has the same bits.
 ///
 /// ```
@@ -137,20 +139,13 @@ pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         #[inline]
-        #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
-        fn wide<R>(f: impl FnOnce() -> R) -> R {
-            f()
-        }
-        #[inline]
         #[target_feature(enable = "avx2,fma")]
         fn fma<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
         match level() {
-            // SAFETY: `level` only returns what it has found on this machine.
-            Level::Avx512 => unsafe { wide(f) },
-            // SAFETY: as above.
-            Level::Avx2 => unsafe { fma(f) },
+            // SAFETY: `level` only returns what it has found on this machine, and whoever has AVX-512 has AVX2.
+            Level::Avx512 | Level::Avx2 => unsafe { fma(f) },
             Level::Plain => f(),
         }
     }
