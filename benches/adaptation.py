@@ -20,6 +20,7 @@ parser.add_argument("--repro", default="target/release/repro")
 parser.add_argument("--project", default=".")
 parser.add_argument("--data-dir", required=True)
 parser.add_argument("--subjects", type=int, nargs="+", default=[1, 3, 7, 8, 9])
+parser.add_argument("--classes", default="[1,2,3,4]", help="as in pipeline.yaml; covariances of left and right hand: [1,2]")
 parser.add_argument("--draws", type=int, default=3)
 args = parser.parse_args()
 
@@ -29,8 +30,8 @@ try:
     from pyriemann.classification import MDM
     from pyriemann.tangentspace import TangentSpace
     from pyriemann.transfer import MDWM, TLCenter, TLRotate, TLScale, encode_domains
-    from pyriemann.utils.distance import pairwise_distance
-    from pyriemann.utils.mean import mean_riemann
+    from pyriemann.geometry.distance import pairwise_distance
+    from pyriemann.geometry.mean import mean_riemann
 except ImportError as missing:
     print(f"skipped: {missing}; pip install pyriemann==0.12 POT==0.9.7.post1")
     sys.exit(0)
@@ -40,7 +41,7 @@ JUDGED_TO = 0.01
 
 def path(unit, artefact):
     """The file of an artefact."""
-    options = ["--offline", "--data-dir", args.data_dir, "--set", f"draws=0..{args.draws - 1}"]
+    options = ["--offline", "--data-dir", args.data_dir, "--set", f"draws=0..{args.draws - 1}", "--set", f"classes={args.classes}"]
     options += ["--set", f"subjects={json.dumps(args.subjects)}".replace(" ", "")]
     options += ["--set", f"pictured=[{args.subjects[0]}]"]
     said = subprocess.run([args.repro, "path", unit, artefact, *options], cwd=args.project, capture_output=True, text=True)
@@ -94,10 +95,10 @@ for subject in args.subjects:
     for draw in range(args.draws):
         sessions = {}
         for session in "TE":
-            unit = f"covariances/subject={subject},session={session}"
+            unit = f"covariances/session={session},subject={subject}"
             sessions[session] = tuple(np.load(path(unit, name)) for name in ("covariances.npy", "labels.npy"))
         (x, lx), (y, ly) = sessions["T"], sessions["E"]
-        at = f"subject={subject},variant=unsupervised,draw={draw}"
+        at = f"draw={draw},subject={subject},variant=unsupervised"
         rows = json.loads(path(f"adaptations/{at}", "rows.json").read_text())
         for row in rows:
             ours[row["method"], row["trained"]].append((subject, row["accuracy"]))

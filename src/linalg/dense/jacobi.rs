@@ -111,6 +111,6 @@ mod tests {
         check(&array![[1e200, 0.0], [0.0, 1e-200]]);
         let wave = Array2::from_shape_fn((22, 22), |(i, j)| ((3 * i + 7 * j * j) as f64).sin());
         check(&wave);
-        check(&(Array2::<f64>::eye(22) + &wave - &wave.t()));
+        check(&(Array2::<f64>::eye(22) + &wave - wave.t()));
     }
 }

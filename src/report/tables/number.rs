@@ -20,7 +20,8 @@ fn exponent(v: f64) -> i32 {
 /// Split a mean and its deviation: the deviation gets two significant digits, the mean the same decimals (at least two
 /// significant digits, at most six). Below 0.001 and from 100000 on a power of ten is set apart.
 pub fn split(mean: f64, sd: Option<f64>) -> Digits {
-    let sd = sd.filter(|s| s.is_finite());
+    // Rounding in the mean of equal numbers is no deviation.
+    let sd = sd.filter(|s| s.is_finite()).map(|s| if s <= 1e-12 * mean.abs() { 0.0 } else { s });
     if !mean.is_finite() {
         let value = if mean.is_nan() {
             "n/a"
@@ -146,6 +147,7 @@ mod tests {
             (1.0e-9, None, "1.00×10⁻⁹"),
             (0.0, None, "0.00"),
             (0.5, Some(0.0), "0.500 ± 0.000"),
+            (85.217_391_304, Some(1.4e-14), "85.2 ± 0.0"),
             (-0.25, Some(f64::NAN), "−0.250"),
             (f64::NAN, None, "n/a"),
             (f64::INFINITY, None, "inf"),
