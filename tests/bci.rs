@@ -66,6 +66,26 @@ fn simulated_recordings_run_through_and_say_so() {
     assert!(p.ok("run table3 embedding plan --profile smoke").starts_with("nothing to do"));
 }
 
+/// Adaptation gains on simulated subjects what it gains on real ones (-1.4 to 10.4 points), not 40: the shift is the same for all of them.
+#[test]
+fn simulated_subjects_gain_what_real_ones_gain() {
+    let seed_5 = own_pipeline()
+        .replace("with: { classes: \"${classes}\" }", "with: { classes: \"${classes}\", simulation: { seed: 5 } }");
+    for pipeline in [own_pipeline(), seed_5] {
+        let p = Bci::new(&pipeline);
+        p.ok("run bci-results --offline --set draws=[0] --set adapt.epochs=1");
+        let metrics = p.json("bci-results", "metrics.json", "");
+        let mut gains = Vec::new();
+        for subject in [1, 3, 7, 8, 9] {
+            let value = |column: &str| metrics[format!("table3.s{subject}.{column}")]["value"].as_f64().unwrap();
+            gains.push(value("fulladapt") - value("noadapt"));
+        }
+        println!("gains {gains:.1?}");
+        assert!(gains.iter().all(|g| (-3.0..=12.0).contains(g)), "{gains:?}");
+        assert!((1.0..6.0).contains(&(gains.iter().sum::<f64>() / 5.0)), "{gains:?}");
+    }
+}
+
 #[test]
 fn require_real_refuses_with_what_was_tried() {
     let p = Bci::new(&own_pipeline());

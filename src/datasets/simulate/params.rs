@@ -42,7 +42,7 @@ impl Default for SimParams {
             trial_seconds: 7.0,
             rate: 250,
             separation: 0.33,
-            shift: 0.12,
+            shift: 0.35,
             drift: 0.04,
             rejected: 0.05,
             blinks: 12.0,

@@ -242,28 +242,33 @@ fn modulate(
 }
 
 /// The mixing of a session: identity on day one; on day two the cap sits a little differently and gels dry.
+///
+/// Which way the electrodes turn and which of them get weaker is random; how far is the same for all subjects.
 fn mixing(sim: &CheckedSim, head_seed: u64, session: Session) -> Array2<f64> {
     let n = MONTAGE.len();
-    let mut rng = stream(head_seed, 2);
-    let places = electrode_positions();
     let shift = match session {
-        Session::T => 0.0,
-        // Subjects differ in how well the two days agree.
-        Session::E => sim.params().shift * linalg::math::exp(0.25 * normal(&mut rng)),
+        Session::T => return Array2::eye(n),
+        Session::E => sim.params().shift,
     };
+    let mut rng = stream(head_seed, 2);
+    let mut draw = || normal(&mut rng).clamp(-2.0, 2.0);
+    let places = electrode_positions();
     let mut skew = Array2::<f64>::zeros((n, n));
+    let (mut drawn, mut expected) = (0.0, 0.0);
     for i in 0..n {
         for j in 0..i {
             let near = linalg::math::exp(-(distance(&places[i], &places[j]) / 0.5).powi(2));
-            let a = 0.15 * shift * near * normal(&mut rng);
-            skew[(i, j)] = a;
-            skew[(j, i)] = -a;
+            let a = near * draw();
+            (skew[(i, j)], skew[(j, i)]) = (a, -a);
+            (drawn, expected) = (drawn + a * a, expected + near * near);
         }
     }
-    let mut m = rotation(&skew);
-    for mut row in m.rows_mut() {
-        let gain = linalg::math::exp(0.2 * shift * normal(&mut rng));
-        row.mapv_inplace(|x| x * gain);
+    let mut m = rotation(&(skew * (0.15 * shift * (expected / drawn).sqrt())));
+    let gains: Array1<f64> = (0..n).map(|_| draw()).collect();
+    let gains = &gains - gains.sum() / n as f64;
+    let size = (gains.dot(&gains) / n as f64).sqrt();
+    for (mut row, gain) in m.rows_mut().into_iter().zip(&gains) {
+        row *= linalg::math::exp(0.2 * shift * gain / size);
     }
     m
 }

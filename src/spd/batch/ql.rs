@@ -14,6 +14,10 @@ const AHEAD: usize = 3;
 /// The rounding unit.
 const EPS: f64 = f64::EPSILON * 0.5;
 
+/// A square of an off-diagonal below this is zero in a sweep. A lane that has converged long ago goes on with the others, and each sweep makes
+/// its off-diagonals smaller: without this they end where their inverse is infinite.
+const VANISHING: f64 = 1e-250;
+
 /// Squares of off-diagonals below this are zero: eps^2 |d_i d_i+1| plus a floor far below eps times the norm.
 #[inline(always)]
 fn negligible(d: &[V], i: usize, floor: V) -> V {
@@ -76,13 +80,13 @@ pub(crate) fn ql_values(n: usize, d: &mut [V], e: &mut [V]) -> bool {
             let mut gamma = d[n - 1] - sigma;
             let mut p = gamma * gamma;
             for i in (l..n - 1).rev() {
-                let bb = e[i];
+                let bb = e[i].map(|x| if x < VANISHING { 0.0 } else { x });
                 let r = p + bb;
                 e[i + 1] = s * r;
                 let old_c = c;
                 let inverse = V::ONE / r;
-                c = r.if_zero(V::ONE, p * inverse);
-                s = r.if_zero(V::ZERO, bb * inverse);
+                c = bb.if_zero(V::ONE, p * inverse);
+                s = bb.if_zero(V::ZERO, bb * inverse);
                 let old_gamma = gamma;
                 gamma = c.fma(d[i] - sigma, -(s * old_gamma));
                 d[i + 1] = old_gamma + (d[i] - gamma);
@@ -166,4 +170,35 @@ fn rotate<const W: usize>(n: usize, turns: &[(V, V)], z: &mut [V]) {
         }
     }
     z[..W].copy_from_slice(&carried);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lane that is the identity up to rounding beside lanes that take many sweeps: its off-diagonals became so small that their inverse was
+    /// infinite, and the distance of a matrix to itself was refused.
+    #[test]
+    fn a_lane_that_has_converged_waits_for_the_others() {
+        let n = 22;
+        for seed in 0..200 {
+            let number = |i: usize, lane: usize| linalg::math::sin((1 + i * 8 + lane + 977 * seed) as f64 * 1.7);
+            let row = |f: &dyn Fn(usize, usize) -> f64| {
+                (0..n)
+                    .map(|i| {
+                        let mut v = V::ZERO;
+                        for lane in 0..8 {
+                            v.0[lane] = f(i, lane);
+                        }
+                        v
+                    })
+                    .collect::<Vec<V>>()
+            };
+            let size = |lane: usize| if lane == 3 { 4e-16 } else { 0.4 };
+            let mut d = row(&|i, lane| 1.0 + size(lane) * number(i, lane));
+            let mut e = row(&|i, lane| if i + 1 < n { 0.5 * size(lane) * number(i + 50, lane) } else { 0.0 });
+            assert!(ql_values(n, &mut d, &mut e), "seed {seed}");
+            assert!(d.iter().all(|v| (v.0[3] - 1.0).abs() < 1e-14), "seed {seed}: {d:?}");
+        }
+    }
 }

@@ -146,7 +146,7 @@ fn table3(ctx: &Context) -> Result<Table> {
     Ok(match source {
         Source::Simulated => table.note(
             "SIMULATED recordings: they show that the method runs and orders the columns, and say nothing about the paper's subjects. The \
-             strength of the simulated shift is one for all subjects, lowered until transport gains about what it gains on real covariances of five \
+             strength of the simulated shift is one for all subjects, chosen so that transport gains about what it gains on real covariances of five \
              subjects (3.1 points on average). Give real recordings with --data-dir; --require-real refuses simulated ones.",
         ),
         _ if !comparable => table.note("Not the four classes of the paper's table, so its numbers do not stand here."),
