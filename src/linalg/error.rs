@@ -38,6 +38,18 @@ pub enum Error {
         /// The operation.
         what: &'static str,
     },
+    /// A matrix that faer's products cannot take.
+    #[error("{what}: a matrix of {rows} x {cols} is too large; {limit} rows or columns are the limit")]
+    TooLarge {
+        /// The operation.
+        what: &'static str,
+        /// Rows given.
+        rows: usize,
+        /// Columns given.
+        cols: usize,
+        /// The longest shorter side.
+        limit: usize,
+    },
     /// An iteration that did not converge.
     #[error("{what} did not converge")]
     NoConvergence {

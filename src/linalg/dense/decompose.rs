@@ -39,6 +39,14 @@ fn square<T: Real>(what: &'static str, a: &ArrayView2<'_, T>) -> Result<()> {
     if rows == cols { Ok(()) } else { Err(Error::NotSquare { what, rows, cols }) }
 }
 
+/// The longest shorter side of a matrix: in faer 0.23.2 a product of scalars of one's own with more columns ends in a panic.
+const LIMIT: usize = 2048;
+
+fn not_too_large<T: Real>(what: &'static str, a: &ArrayView2<'_, T>) -> Result<()> {
+    let (rows, cols) = a.dim();
+    if rows.min(cols) <= LIMIT { Ok(()) } else { Err(Error::TooLarge { what, rows, cols, limit: LIMIT }) }
+}
+
 /// A faer view of an ndarray view, of any strides, in the scalar that gives the same bits on every machine.
 fn as_faer<'a, T: Real>(a: &'a ArrayView2<'_, T>) -> MatRef<'a, T::Fixed> {
     let (m, n) = a.dim();
@@ -61,6 +69,7 @@ fn from_faer<T: Real>(m: MatRef<'_, T::Fixed>) -> Array2<T> {
 pub fn eigh<T: Real>(a: ArrayView2<'_, T>) -> Result<Eigh<T>> {
     square("eigh", &a)?;
     finite("eigh", &a)?;
+    not_too_large("eigh", &a)?;
     let e = as_faer(&a).self_adjoint_eigen(Side::Lower).map_err(|_| Error::NoConvergence { what: "eigh" })?;
     let d = e.S().column_vector();
     Ok(Eigh { values: Array1::from_shape_fn(a.nrows(), |i| T::from_fixed(d[i])), vectors: from_faer(e.U()) })
@@ -69,6 +78,7 @@ pub fn eigh<T: Real>(a: ArrayView2<'_, T>) -> Result<Eigh<T>> {
 /// Thin singular value decomposition.
 pub fn svd<T: Real>(a: ArrayView2<'_, T>) -> Result<Svd<T>> {
     finite("svd", &a)?;
+    not_too_large("svd", &a)?;
     let Ok(d) = as_faer(&a).thin_svd() else {
         return super::jacobi::svd(a).ok_or(Error::NoConvergence { what: "svd" });
     };
@@ -100,6 +110,7 @@ pub fn pivoted_cholesky<T: Real>(a: ArrayView2<'_, T>) -> Result<Array2<T>> {
     let what = "pivoted_cholesky";
     square(what, &a)?;
     finite(what, &a)?;
+    not_too_large(what, &a)?;
     let n = a.nrows();
     if a.diag().iter().all(|v| *v <= T::of(0.0)) {
         return Ok(Array2::zeros((n, 1)));
@@ -147,13 +158,14 @@ pub fn lstsq<T: Real>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, rcond: T) -> R
         if let Some(x) = by_normal_equations(a, b, rcond) {
             return Ok(x);
         }
+        not_too_large("lstsq", &a)?;
         let qr = as_faer(&a).col_piv_qr();
         let r = qr.thin_R();
         let diag = (0..r.ncols()).map(|i| num_traits::Float::abs(T::from_fixed(r[(i, i)])));
         let (lo, hi) = diag.fold((T::max_value(), T::of(0.0)), |(lo, hi), v| {
             (num_traits::Float::min(lo, v), num_traits::Float::max(hi, v))
         });
-        if lo > hi * rcond * T::of(1e3) {
+        if b.ncols() <= LIMIT && lo > hi * rcond * T::of(1e3) {
             return Ok(from_faer(qr.solve_lstsq(as_faer(&b)).as_ref()));
         }
     }

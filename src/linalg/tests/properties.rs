@@ -198,3 +198,16 @@ fn singular_values_in_equal_pairs() {
         assert!((d.s[2 * pair] - d.s[2 * pair + 1]).abs() <= 1e-12 * d.s[0], "{}", d.s);
     }
 }
+
+/// Beyond 2048 columns faer's product of our scalars panics: a sentence instead.
+#[test]
+fn matrices_that_are_too_large_are_refused() {
+    let large = Array2::<f64>::eye(2049);
+    for said in [eigh(large.view()).map(drop), svd(large.view()).map(drop), pivoted_cholesky(large.view()).map(drop)] {
+        assert!(
+            said.unwrap_err()
+                .to_string()
+                .ends_with("a matrix of 2049 x 2049 is too large; 2048 rows or columns are the limit")
+        );
+    }
+}
