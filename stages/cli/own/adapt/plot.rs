@@ -40,7 +40,7 @@ pub fn draw(path: &Path, sources: &[Domain], target: &Domain, mapped: &Array3<f6
     let panels = [("as recorded".to_owned(), cloud(&from)?), ("source mapped".to_owned(), cloud(mapped)?)];
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let title = format!("{} and {} before and after the learned map", sources[0].name, target.name);
-    let own = Source::Real(target.name.clone());
+    let own = Source::None;
     let figure = report::figures::embedding("adapt", &title, &panels, &names, &["source", "target"], own);
     let bytes = match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
         true => figure.png()?,
