@@ -8,7 +8,7 @@
 //! With two cores a step of Adam costs b r p q (2 p + 3 q) multiply-adds for batches of b; more cores form W in each step.
 
 use super::format::Format;
-use super::lanes::{Dense, Layer, Sides};
+use super::lanes::{self, Crossed, Dense, Layer, Sides};
 use super::scratch::{Scratch, elements, elements_mut};
 use super::training::{Training, train};
 use crate::regressor::check_pair;
@@ -152,6 +152,9 @@ impl TtFormat {
     /// The layer in either precision: two cores are the general layer of partial trace regression, more of them form W.
     pub(crate) fn layer_of<T: Real>(&self) -> Box<dyn Layer<T> + '_> {
         match self.cores[..] {
+            [(_, m1, n1, rank), (_, m2, n2, _)] if lanes::pays_off([m1, m2], [n1, n2], rank) => {
+                Box::new(Crossed::new([m1, m2], [n1, n2], rank))
+            }
             [(_, m1, n1, rank), (_, m2, n2, _)] => Box::new(Sides::new([m1, m2], [n1, n2], rank)),
             _ => Box::new(Dense::new(self)),
         }

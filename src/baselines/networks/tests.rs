@@ -1,7 +1,7 @@
 //! Gradients of every format against central differences, and dense weights against their definitions.
 
 use super::format::Format;
-use super::lanes::{Dense, Layer, Pass};
+use super::lanes::{Crossed, Dense, Layer, Pass};
 use super::scratch::Scratch;
 use super::symmetric_input::SymmetricInput;
 use super::training::Training;
@@ -69,6 +69,8 @@ fn two_cores_are_the_general_layer() {
         check(|| format.layer_of(), format.len(), 12, 6);
         check_pull(format.layer_of(), &format, 12, 6);
         check_pull(Box::new(Dense::new(&format)), &format, 12, 6);
+        check(|| Box::new(Crossed::new([3, 4], [2, 3], rank)), format.len(), 12, 6);
+        check_pull(Box::new(Crossed::new([3, 4], [2, 3], rank)), &format, 12, 6);
     }
 }
 

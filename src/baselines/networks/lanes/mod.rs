@@ -6,13 +6,16 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `sides` | a tensor train of two cores, sum_r A_r^T X B_r: the general layer of partial trace regression |
+//! | `crossed` | the same at a high rank, through its weights |
 //! | `tucker` | half-products with the factors, and the core between them |
 //! | `dense` | any other format: its weights W are formed once per step |
 
+mod crossed;
 mod dense;
 mod sides;
 mod tucker;
 
+pub(crate) use crossed::{Crossed, pays_off};
 pub(crate) use dense::Dense;
 pub(crate) use sides::Sides;
 pub(crate) use tucker::TuckerLanes;
