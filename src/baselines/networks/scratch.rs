@@ -33,13 +33,6 @@ impl Scratch {
         gemm(1.0, a, b, 0.0, c.view_mut());
         c
     }
-
-    /// The given rows of A in a scratch array.
-    pub(crate) fn rows(&self, a: &Array2<f64>, rows: &[usize]) -> Array2<f64> {
-        let mut out = self.take((rows.len(), a.ncols()));
-        out.rows_mut().into_iter().zip(rows).for_each(|(mut to, &k)| to.assign(&a.row(k)));
-        out
-    }
 }
 
 /// The elements of a row-major array.

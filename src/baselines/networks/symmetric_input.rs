@@ -4,6 +4,7 @@
 //! with p(p+1)/2 rows instead of p^2. The model, its parameters and its loss stay the same.
 
 use super::format::Format;
+use super::lanes::{Dense, Layer};
 use super::scratch::{Scratch, elements, elements_mut};
 use crate::{Layout, Result};
 use ndarray::Array2;
@@ -58,6 +59,10 @@ impl Format for SymmetricInput<'_> {
         let dw = self.unfold(&dv, scratch);
         scratch.give(dv);
         self.inner.pull(theta, dw, scratch, gradient);
+    }
+
+    fn layer(&self) -> Box<dyn Layer<f32> + '_> {
+        Box::new(Dense::new(self))
     }
 
     fn near(&self, v: Array2<f64>) -> Result<Option<Vec<f64>>> {

@@ -1,6 +1,7 @@
 //! Gradients of every format against central differences, and dense weights against their definitions.
 
-use super::format::{Format, loss_and_gradient};
+use super::format::Format;
+use super::lanes::{Crossed, Dense, Layer, Pass};
 use super::scratch::Scratch;
 use super::symmetric_input::SymmetricInput;
 use super::training::Training;
@@ -12,22 +13,30 @@ fn wave(rows: usize, cols: usize, m: f64) -> Array2<f64> {
     Array2::from_shape_fn((rows, cols), |(i, j)| (m * (1 + i * cols + j) as f64).sin())
 }
 
+/// The mean square of a layer and its gradient, both over samples that fill the lanes once and a part of them again.
+fn loss_and_gradient(pass: &mut Pass<'_, f64>, theta: &[f64], x: &Array2<f64>, y: &Array2<f64>) -> (f64, Vec<f64>) {
+    let (rows, entries) = ((x.as_slice().unwrap(), y.as_slice().unwrap()), y.len() as f64);
+    let all: Vec<usize> = (0..x.nrows()).collect();
+    // What the arrays hold before must not matter.
+    let mut gradient = vec![f64::NAN; theta.len()];
+    let loss = pass.run(&pass.to_layer(theta), rows, &all, &[], &mut gradient) / entries;
+    (loss, pass.to_format(&gradient).iter().map(|g| g * 2.0 / entries).collect())
+}
+
 /// Every component of the gradient against a central difference; the loss is quartic or less in each parameter.
-fn check(format: &dyn Format, inputs: usize, outputs: usize) {
-    let (x, y) = (wave(7, inputs, 1.3), wave(7, outputs, 0.7));
+fn check<'a>(layer: impl Fn() -> Box<dyn Layer<f64> + 'a>, weights: usize, inputs: usize, outputs: usize) {
+    let (x, y) = (wave(19, inputs, 1.3), wave(19, outputs, 0.7));
     for bias in [false, true] {
-        let n = format.len() + if bias { outputs } else { 0 };
+        let n = weights + if bias { outputs } else { 0 };
         let theta: Vec<f64> = wave(1, n, 2.1).into_raw_vec_and_offset().0;
-        let (pair, scratch) = ((x.view(), y.view()), Scratch::default());
-        // What the arrays hold before must not matter.
-        let mut gradient = vec![f64::NAN; n];
-        loss_and_gradient(format, &theta, pair, &scratch, &mut gradient);
+        let mut pass = Pass::new(layer(), weights, inputs, outputs);
+        let (_, gradient) = loss_and_gradient(&mut pass, &theta, &x, &y);
         let largest = gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
         for k in 0..n {
-            let at = |h: f64| {
+            let mut at = |h: f64| {
                 let mut moved = theta.clone();
                 moved[k] += h;
-                loss_and_gradient(format, &moved, pair, &scratch, &mut vec![0.0; n])
+                loss_and_gradient(&mut pass, &moved, &x, &y).0
             };
             let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
             assert!((difference - gradient[k]).abs() < 1e-8 * largest, "{k}: {difference} against {}", gradient[k]);
@@ -35,18 +44,34 @@ fn check(format: &dyn Format, inputs: usize, outputs: usize) {
     }
 }
 
-/// The gradient through W is the one through the batch.
-fn check_pull(format: &dyn Format, inputs: usize, outputs: usize) {
-    let (x, dy) = (wave(5, inputs, 1.3), wave(5, outputs, 0.7));
+/// The layer predicts what W does, and its gradient is the one that goes back through W.
+fn check_pull<'a>(layer: Box<dyn Layer<f64> + 'a>, format: &dyn Format, inputs: usize, outputs: usize) {
+    let (x, y) = (wave(19, inputs, 1.3), wave(19, outputs, 0.7));
     let theta: Vec<f64> = wave(1, format.len(), 2.1).into_raw_vec_and_offset().0;
-    let (mut batch, mut dense) = (vec![f64::NAN; format.len()], vec![f64::NAN; format.len()]);
-    let (scratch, mut y) = (Scratch::default(), Array2::zeros((0, 0)));
-    let turn = &mut |out: &mut Array2<f64>| y = std::mem::replace(out, dy.clone());
-    format.step(&theta, x.view(), turn, &scratch, &mut batch);
-    format.pull(&theta, x.t().dot(&dy), &scratch, &mut dense);
+    let (loss, batch) = loss_and_gradient(&mut Pass::new(layer, format.len(), inputs, outputs), &theta, &x, &y);
+    let scratch = Scratch::default();
+    let residual = x.dot(&format.dense(&theta, &scratch)) - &y;
+    let (entries, mut dense) = (y.len() as f64, vec![f64::NAN; format.len()]);
+    format.pull(&theta, x.t().dot(&residual) * (2.0 / entries), &scratch, &mut dense);
     let largest = batch.iter().fold(0.0f64, |m, g| m.max(g.abs()));
     assert!(batch.iter().zip(&dense).all(|(a, b)| (a - b).abs() < 1e-12 * largest));
-    assert!((y - x.dot(&format.dense(&theta, &scratch))).iter().all(|e| e.abs() < 1e-12));
+    let expected = residual.iter().map(|r| r * r).sum::<f64>() / entries;
+    assert!((loss - expected).abs() < 1e-12 * expected);
+}
+
+/// A tensor train of two cores from 3 x 4 to 2 x 3 matrices, by its own products and through W.
+#[test]
+fn two_cores_are_the_general_layer() {
+    let (inputs, outputs, training) = (vec![3, 4], vec![2, 3], Training::default());
+    for rank in [1, 3, 6] {
+        let layer = TensorTrain { inputs: inputs.clone(), outputs: outputs.clone(), ranks: vec![rank], training };
+        let format = layer.format().unwrap();
+        check(|| format.layer_of(), format.len(), 12, 6);
+        check_pull(format.layer_of(), &format, 12, 6);
+        check_pull(Box::new(Dense::new(&format)), &format, 12, 6);
+        check(|| Box::new(Crossed::new([3, 4], [2, 3], rank)), format.len(), 12, 6);
+        check_pull(Box::new(Crossed::new([3, 4], [2, 3], rank)), &format, 12, 6);
+    }
 }
 
 /// On symmetric inputs half of the weights' rows say the same as all of them, and so do their gradients.
@@ -55,7 +80,7 @@ fn half_of_the_rows_is_enough_for_symmetric_inputs() {
     let layer = Tucker { ranks: [2, 3, 1, 2], training: Training::default() }.format([3, 3, 2, 2]).unwrap();
     let layout = Layout { rows: 3, cols: 3, half: true };
     let half = SymmetricInput::new(&layer, layout);
-    check(&half, 6, 4);
+    check(|| Box::new(Dense::new(&half)), half.len(), 6, 4);
     let x = ndarray::Array3::from_shape_fn((4, 3, 3), |(s, i, j)| ((1 + s + 5 * i + 5 * j) as f64).sin());
     let theta: Vec<f64> = wave(1, layer.len(), 2.1).into_raw_vec_and_offset().0;
     let scratch = Scratch::default();
@@ -68,15 +93,17 @@ fn half_of_the_rows_is_enough_for_symmetric_inputs() {
 fn tensor_train_gradient_agrees_with_central_differences() {
     let (inputs, outputs, training) = (vec![2, 3, 2], vec![2, 1, 3], Training::default());
     let layer = TensorTrain { inputs, outputs, ranks: vec![2, 3], training };
-    check(&layer.format().unwrap(), 12, 6);
-    check_pull(&layer.format().unwrap(), 12, 6);
+    let format = layer.format().unwrap();
+    check(|| format.layer_of(), format.len(), 12, 6);
+    check_pull(format.layer_of(), &format, 12, 6);
 }
 
 #[test]
 fn tucker_gradient_agrees_with_central_differences() {
     let layer = Tucker { ranks: [2, 3, 1, 2], training: Training::default() };
-    check(&layer.format([3, 4, 2, 3]).unwrap(), 12, 6);
-    check_pull(&layer.format([3, 4, 2, 3]).unwrap(), 12, 6);
+    let format = layer.format([3, 4, 2, 3]).unwrap();
+    check(|| format.layer_of(), format.len(), 12, 6);
+    check_pull(format.layer_of(), &format, 12, 6);
 }
 
 /// W entry by entry from the definitions.

@@ -1,21 +1,17 @@
 //! Training of one-layer tensor networks: vec(Y) = vec(X) W(theta) + b, the mean square minimised by Adam or L-BFGS.
 //!
-//! A [`Format`] says how few parameters theta make the many weights W (tensor train or Tucker), how a batch goes through
-//! them and how the gradient comes back. Both share this loop. Adam as in Keras (D. P. Kingma and J. Ba, ICLR 2015);
-//! L-BFGS on the whole sample is in `whole_sample`.
+//! A [`Format`] says how few parameters theta make the many weights W (tensor train or Tucker), and how the gradient comes back.
+//! Adam is in `minibatch`, L-BFGS on the whole sample in `whole_sample`.
 
-use super::format::{Format, loss_and_gradient};
+use super::format::Format;
 use super::scratch::Scratch;
 use super::symmetric_input::SymmetricInput;
-use super::whole_sample;
-use crate::regressor::{mean_square, split};
-use crate::{Error, Fitted, Layout, Report, Result};
-use estimator::Convergence;
-use linalg::matmul;
+use super::{minibatch, whole_sample};
+use crate::regressor::mean_square;
+use crate::{Error, Fitted, Layout, Result};
 use linalg::random::StandardNormal;
-use linalg::small::{AdamStep, adam_step};
-use ndarray::{Array1, Array2, ArrayView3, s};
-use rand::{SeedableRng, seq::SliceRandom};
+use ndarray::{Array1, Array2, ArrayView3};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::Distribution;
 
@@ -34,7 +30,7 @@ pub enum KeptEpoch {
 /// What minimises the mean square.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Optimiser {
-    /// Adam on minibatches, as networks are trained.
+    /// Adam on minibatches, as networks are trained, in single precision like partial trace regression.
     Adam,
     /// L-BFGS on the whole sample: the optimum that the format allows (a local one, in theory). Of [`Training`] it uses
     /// the seed and `standardise`; there is no bias.
@@ -111,30 +107,12 @@ impl Training {
     }
 }
 
-/// Adam's state and its update.
-struct Adam {
-    first: Vec<f64>,
-    second: Vec<f64>,
-    steps: i32,
-}
-
-impl Adam {
-    fn update(&mut self, theta: &mut [f64], gradient: &[f64], rate: f64) {
-        const BETA1: f64 = 0.9;
-        const BETA2: f64 = 0.999;
-        self.steps += 1;
-        let rate = rate * (1.0 - BETA2.powi(self.steps)).sqrt() / (1.0 - BETA1.powi(self.steps));
-        let step = AdamStep { rate, beta1: BETA1, beta2: BETA2, epsilon: 1e-7, scale: 1.0 };
-        adam_step(step, theta, &mut self.first, &mut self.second, gradient);
-    }
-}
-
 fn root_mean_square(a: &Array2<f64>) -> f64 {
     let rms = mean_square(a.iter()).sqrt();
     if rms > 0.0 { rms } else { 1.0 }
 }
 
-/// Fits the format to the samples. Symmetric inputs are half-vectorised, which changes nothing but the cost.
+/// Fits the format to the samples.
 pub(crate) fn train(
     format: &dyn Format,
     how: &Training,
@@ -143,8 +121,8 @@ pub(crate) fn train(
 ) -> Result<Fitted> {
     how.check()?;
     let (input, whole, output) = (Layout::of(x), Layout::full(x), Layout::full(y));
-    let adam = how.optimiser == Optimiser::Adam;
-    if input.half && !(adam && format.contracts()) {
+    if input.half && how.optimiser != Optimiser::Adam {
+        // Half of the rows of W say the same as all of them, at half the cost.
         return fit(&SymmetricInput::new(format, input), how, (x, input, whole), (y, output));
     }
     fit(format, how, (x, whole, whole), (y, output))
@@ -175,65 +153,19 @@ fn fit(
             unit * deviation
         })
         .collect();
-    if let Optimiser::Lbfgs { iterations } = how.optimiser {
-        let (theta, mut report) = whole_sample::fit(format, theta, iterations, z.view(), t.view())?;
-        report.history.iter_mut().for_each(|loss| *loss *= sy * sy);
-        let coef = format.dense(&theta, &Scratch::default()) * (sy / sx);
-        return Ok(Fitted::linear(input, output, coef, report));
-    }
-    let samples = match how.keep {
-        KeptEpoch::Last => z.nrows(),
-        KeptEpoch::Best { holdout } => split(z.nrows(), holdout)?,
-    };
-    if how.bias {
-        theta.extend(std::iter::repeat_n(0.0, output.len()));
-    }
-    let n = theta.len();
-    let mut adam = Adam { first: vec![0.0; n], second: vec![0.0; n], steps: 0 };
-    let (scratch, mut gradient) = (Scratch::default(), vec![0.0; n]);
-    let mut order: Vec<usize> = (0..samples).collect();
-    let mut best = (f64::INFINITY, Vec::new());
-    let mut report = Report { parameters: n, iterations: how.epochs, ..Report::default() };
-    for epoch in 0..how.epochs {
-        let progress = epoch as f64 / (how.epochs.max(2) - 1) as f64;
-        let rate = how.learning_rate * linalg::math::pow(how.decay, progress);
-        order.shuffle(&mut rng);
-        let mut total = 0.0;
-        for batch in order.chunks(how.batch) {
-            let (zb, tb) = (scratch.rows(&z, batch), scratch.rows(&t, batch));
-            let loss = loss_and_gradient(format, &theta, (zb.view(), tb.view()), &scratch, &mut gradient);
-            scratch.give(zb);
-            scratch.give(tb);
-            adam.update(&mut theta, &gradient, rate);
-            total += loss * batch.len() as f64;
+    let (theta, mut report) = match how.optimiser {
+        Optimiser::Lbfgs { iterations } => whole_sample::fit(format, theta, iterations, z.view(), t.view())?,
+        Optimiser::Adam => {
+            theta.extend(std::iter::repeat_n(0.0, if how.bias { output.len() } else { 0 }));
+            minibatch::fit(format, how, theta, &z, &t, &mut rng)?
         }
-        report.history.push(total / samples as f64 * sy * sy);
-        if let KeptEpoch::Best { .. } = how.keep {
-            let (zv, tv) = (z.slice(s![samples.., ..]), t.slice(s![samples.., ..]));
-            let mut residual = matmul(zv, format.dense(&theta[..format.len()], &scratch).view()) - tv;
-            if how.bias {
-                residual += &ndarray::ArrayView1::from(&theta[format.len()..]);
-            }
-            let error = mean_square(residual.iter());
-            if error < best.0 {
-                best = (error, theta.clone());
-                report.chosen = vec![("best epoch", (epoch + 1) as f64)];
-            }
-        }
-    }
-    let change = match report.history[..] {
-        [.., before, last] => (before - last).abs() / before.abs().max(f64::MIN_POSITIVE),
-        _ => f64::INFINITY,
     };
-    // The number of epochs ends it, so it is stopped, however little the loss still changes.
-    report.convergence = Some(Convergence::judge("relative change of the loss", change, -1.0, how.epochs));
-    if !best.1.is_empty() {
-        theta = best.1;
-    }
-    let coef = format.dense(&theta[..format.len()], &scratch) * (sy / sx);
-    let bias = match how.bias {
-        true => Array1::from_vec(theta[format.len()..].to_vec()) * sy,
-        false => Array1::zeros(output.len()),
+    report.history.iter_mut().for_each(|loss| *loss *= sy * sy);
+    let (weights, offset) = theta.split_at(format.len());
+    let coef = format.dense(weights, &Scratch::default()) * (sy / sx);
+    let bias = match offset {
+        [] => Array1::zeros(output.len()),
+        offset => Array1::from_vec(offset.to_vec()) * sy,
     };
     Ok(Fitted { input, output, coef, bias, report })
 }

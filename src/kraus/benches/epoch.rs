@@ -1,6 +1,6 @@
 //! Milliseconds per Adam epoch on the scenarios that the peers run too (S1 to S6c), one and two threads, f32.
 //!
-//! `RAYON_NUM_THREADS=1 cargo bench -p kraus --bench epoch -- [--json] [S1 S2 ...]`. BUDGET is the
+//! `RAYON_NUM_THREADS=1 cargo bench -p kraus --bench epoch -- [--json] [S1 S2 ...]`; `20x10-r50-l1000` times one map of another size and rank. BUDGET is the
 //! seconds for each. The least of several epochs is printed beside the median:
 //! on a shared machine the least is the honest figure. CPU time is that of the whole process.
 
@@ -115,6 +115,16 @@ fn run(s: &Scenario, threads: usize, json: bool) {
     }
 }
 
+/// A map of another size, rank and number of samples: `20x10-r50-l1000`.
+fn other(name: &str) -> Option<Scenario> {
+    let (sizes, rest) = name.split_once("-r")?;
+    let (rank, samples) = rest.split_once("-l")?;
+    let (p, q) = sizes.split_once('x')?;
+    // The bench ends soon, so names and sizes may stay in memory.
+    let dims: &'static [usize] = Box::leak(Box::new([p.parse::<usize>().ok()?, q.parse::<usize>().ok()?]));
+    Some(scenario(name.to_owned().leak(), dims, rank.parse().ok()?, samples.parse().ok()?))
+}
+
 fn main() {
     let args = std::env::args().skip(1).filter(|a| a != "--bench").collect::<Vec<_>>();
     let json = args.iter().any(|a| a == "--json");
@@ -124,4 +134,5 @@ fn main() {
     for s in SCENARIOS.iter().filter(|s| wanted.is_empty() || wanted.iter().any(|w| *w == s.name)) {
         run(s, threads, json);
     }
+    wanted.iter().filter_map(|name| other(name)).for_each(|s| run(&s, threads, json));
 }

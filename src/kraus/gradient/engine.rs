@@ -5,6 +5,7 @@
 use crate::data::problem::Problem;
 use crate::error::Result;
 use crate::gradient::parameter_layout::{Layer, Order, layers, to_natural, to_training};
+use crate::gradient::per_choi::{Choi, PerChoi};
 use crate::gradient::per_lane::{PerLane, pays_off};
 use crate::gradient::per_sample::{PerSample, Shared, transpose};
 use crate::map::Stack;
@@ -24,10 +25,12 @@ const LEAST_BLOCK: usize = 4;
 /// The loss of a stack on a problem and its gradient, with all buffers allocated once.
 pub struct Engine<'s, 'p, T> {
     problem: &'s Problem<'p, T>,
-    layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     pub(crate) params: Vec<T>,
     transposed: Vec<T>,
     blocks: Vec<Block<T>>,
+    /// For a layer that is passed through its Choi matrix.
+    choi: Option<Choi<T>>,
 }
 
 /// The buffers of one block of samples, and its results.
@@ -39,15 +42,17 @@ struct Block<T> {
     sum: f64,
 }
 
-/// How a block is computed: small matrices sixteen samples at a time, one per SIMD lane; others one by one.
+/// How a block is computed: small matrices sixteen samples at a time, one per SIMD lane, perhaps through the Choi matrix; others one by one.
 enum Path<T> {
     Lanes(PerLane<T>),
+    Choi(PerChoi<T>),
     Samples(PerSample<T>),
 }
 
 impl<T: Real> Block<T> {
-    fn run(&mut self, shared: &Shared<'_, '_, T>, samples: &[usize]) {
+    fn run(&mut self, shared: &Shared<'_, '_, T>, choi: &[T], samples: &[usize]) {
         self.sum = match &mut self.path {
+            Path::Choi(buffers) => buffers.run(shared, choi, samples),
             Path::Lanes(buffers) => {
                 if shared.backward {
                     self.grad.fill(T::of(0.0));
@@ -63,23 +68,26 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
     /// Allocates the buffers for gradients over up to `batch` samples at once.
     pub fn new(problem: &'s Problem<'p, T>, stack: &Stack<T>, batch: usize) -> Result<Self> {
         problem.check_fits(stack)?;
-        let layers = layers(problem, stack);
         let batch = batch.clamp(1, problem.len());
-        let cost = batch * layers.iter().map(Layer::cost).sum::<usize>();
-        let lanes = pays_off(problem, &layers, batch);
-        let least = if lanes { LANES } else { LEAST_BLOCK };
-        let count = (cost / GRAIN).min(MOST_BLOCKS).min(batch / least).max(1);
+        let layers = layers(problem, stack, batch);
+        let choi = layers[0].order == Order::Natural;
+        let lanes = !choi && pays_off(problem, &layers, batch);
+        let least = if lanes || choi { LANES } else { LEAST_BLOCK };
+        let count = (batch * sample_cost(&layers) / GRAIN).min(MOST_BLOCKS).min(batch / least).max(1);
         let block = batch.div_ceil(count);
-        let path = || match lanes {
-            true => Path::Lanes(PerLane::new(problem, &layers, stack.gamma())),
-            false => Path::Samples(PerSample::new(&layers, stack.gamma(), block)),
+        let path = || match (choi, lanes) {
+            (true, _) => Path::Choi(PerChoi::new(problem)),
+            (_, true) => Path::Lanes(PerLane::new(problem, &layers, stack.gamma())),
+            _ => Path::Samples(PerSample::new(&layers, stack.gamma(), block)),
         };
-        let blocks =
-            (0..count).map(|_| Block { path: path(), grad: vec![T::of(0.0); stack.len()], sum: 0.0 }).collect();
+        // Through the Choi matrix the blocks share one gradient.
+        let of_block = |i: usize| if choi && i > 0 { Vec::new() } else { vec![T::of(0.0); stack.len()] };
+        let blocks = (0..count).map(|i| Block { path: path(), grad: of_block(i), sum: 0.0 }).collect();
+        let choi = choi.then(|| Choi::new(&layers[0]));
         let zeros = || vec![T::of(0.0); stack.len()];
         let transposes = layers.iter().skip(1).any(|l| l.order == Order::PerOperator);
         let transposed = if transposes { zeros() } else { Vec::new() };
-        let mut engine = Self { problem, params: zeros(), transposed, blocks, layers };
+        let mut engine = Self { problem, params: zeros(), transposed, blocks, layers, choi };
         engine.load(stack);
         Ok(engine)
     }
@@ -129,10 +137,13 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
     /// As [`pass`](Self::pass), and prefetches the samples that the next pass will read.
     pub(crate) fn pass_and_prefetch(&mut self, samples: &[usize], backward: bool, next: &[usize]) -> f64 {
         let mut block = samples.len().div_ceil(self.blocks.len());
-        if matches!(self.blocks[0].path, Path::Lanes(_)) {
+        if matches!(self.blocks[0].path, Path::Lanes(_) | Path::Choi(_)) {
             block = block.next_multiple_of(LANES);
         }
         self.transpose_operators();
+        if let Some(choi) = &mut self.choi {
+            choi.lift(&self.layers[0], &self.params);
+        }
         let shared = Shared {
             problem: self.problem,
             layers: &self.layers,
@@ -141,8 +152,11 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
             backward,
             ahead: if self.blocks.len() == 1 { next } else { &[] },
         };
-        run_blocks(&shared, &mut self.blocks, samples, block);
-        if backward && self.blocks.len() > 1 {
+        let blocks_of_choi = self.choi.as_ref().map_or(&[][..], Choi::blocks);
+        run_blocks(&shared, blocks_of_choi, &mut self.blocks, samples, block);
+        if let (true, Some(choi)) = (backward, &mut self.choi) {
+            pull_choi(choi, &self.layers[0], &self.params, &mut self.blocks);
+        } else if backward && self.blocks.len() > 1 {
             let (first, rest) = self.blocks.split_at_mut(1);
             add_blocks(&mut first[0].grad, rest, 0);
         }
@@ -167,13 +181,39 @@ impl<'s, 'p, T: Real> Engine<'s, 'p, T> {
 }
 
 /// Runs the blocks. They are split in halves recursively, so that a free core takes the other half.
-fn run_blocks<T: Real>(shared: &Shared<'_, '_, T>, blocks: &mut [Block<T>], samples: &[usize], block: usize) {
+fn run_blocks<T: Real>(
+    shared: &Shared<'_, '_, T>,
+    choi: &[T],
+    blocks: &mut [Block<T>],
+    samples: &[usize],
+    block: usize,
+) {
     if let [only] = blocks {
-        return only.run(shared, samples);
+        return only.run(shared, choi, samples);
     }
     let (left, right) = blocks.split_at_mut(blocks.len() / 2);
     let (first, second) = samples.split_at((left.len() * block).min(samples.len()));
-    rayon::join(|| run_blocks(shared, left, first, block), || run_blocks(shared, right, second, block));
+    rayon::join(|| run_blocks(shared, choi, left, first, block), || run_blocks(shared, choi, right, second, block));
+}
+
+/// Multiply-adds of a sample that grow with the number of samples.
+fn sample_cost(layers: &[Layer]) -> usize {
+    match layers {
+        [Layer { q, p, order: Order::Natural, .. }] => p * p * q * (q + 1),
+        _ => layers.iter().map(Layer::cost).sum(),
+    }
+}
+
+/// Adds the sums of all blocks up in their order, and takes the gradient from the total.
+fn pull_choi<T: Real>(choi: &mut Choi<T>, layer: &Layer, params: &[T], blocks: &mut [Block<T>]) {
+    let (first, rest) = blocks.split_at_mut(1);
+    let Path::Choi(total) = &mut first[0].path else { return };
+    for block in rest {
+        if let Path::Choi(part) = &block.path {
+            total.add(part);
+        }
+    }
+    choi.pull(layer, params, &total.sum, &mut first[0].grad);
 }
 
 /// Adds the gradients of the other blocks to the first, each entry in the order of the blocks.

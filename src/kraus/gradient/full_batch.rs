@@ -3,7 +3,7 @@
 use crate::data::problem::Problem;
 use crate::error::FitError;
 use crate::gradient::engine::Engine;
-use crate::gradient::parameter_layout::{Layer, layers, to_natural, to_training};
+use crate::gradient::parameter_layout::{to_natural, to_training};
 use crate::map::Stack;
 use linalg::Real;
 
@@ -11,7 +11,6 @@ use linalg::Real;
 /// [`Stack::to_vec`], whatever the scalar of the data is.
 pub(crate) struct Evaluator<'a, 'p, T> {
     engine: Engine<'a, 'p, T>,
-    layers: Vec<Layer>,
     all: Vec<usize>,
     scratch: Vec<T>,
     entries: f64,
@@ -23,7 +22,6 @@ impl<'a, 'p, T: Real> Evaluator<'a, 'p, T> {
         let engine = Engine::new(problem, stack, problem.len())?;
         Ok(Self {
             engine,
-            layers: layers(problem, stack),
             all: (0..problem.len()).collect(),
             scratch: stack.to_vec(),
             entries: (problem.len() * problem.q() * problem.q()) as f64,
@@ -33,9 +31,9 @@ impl<'a, 'p, T: Real> Evaluator<'a, 'p, T> {
     /// The loss at `x`, its gradient into `g`.
     pub fn evaluate(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
         self.scratch.iter_mut().zip(x).for_each(|(t, v)| *t = T::of(*v));
-        to_training(&self.layers, &self.scratch, &mut self.engine.params);
+        to_training(&self.engine.layers, &self.scratch, &mut self.engine.params);
         let sum = self.engine.pass(&self.all, true);
-        to_natural(&self.layers, self.engine.gradient(), &mut self.scratch);
+        to_natural(&self.engine.layers, self.engine.gradient(), &mut self.scratch);
         let scale = self.engine.scale(self.all.len());
         g.iter_mut().zip(&self.scratch).for_each(|(g, v)| *g = v.as_f64() * scale);
         sum / self.entries

@@ -5,9 +5,10 @@
 //! the gradient D T. A first layer whose inputs are matrix units is kept by **columns**: W[i][k][a], because
 //! Phi(E_ij) = L_i^T L_j with L_i the r x q matrix of the i-th columns. A layer too large for the second cache is kept
 //! operator by operator (**per operator**), W[k][i][a]: while one k is worked on, A_k^T, X A_k^T and the gradient of A_k
-//! stay in the first cache.
+//! stay in the first cache. A layer that is passed through its Choi matrix ([`super::per_choi`]) is kept in the order of the map.
 
 use crate::data::problem::{Inputs, Problem};
+use crate::gradient::per_choi;
 use crate::map::Stack;
 use linalg::Real;
 use linalg::batch::Lane;
@@ -27,6 +28,8 @@ pub(crate) enum Order {
     Columns,
     /// W[k][i][a], for large matrices.
     PerOperator,
+    /// W[k][a][i], the order of the map, for the pass through its Choi matrix.
+    Natural,
 }
 
 /// Sizes of one layer and where its parameters lie.
@@ -56,6 +59,7 @@ impl Layer {
             Order::Stacked => (a * r + k) * p + i,
             Order::Columns => (i * r + k) * q + a,
             Order::PerOperator => (k * p + i) * q + a,
+            Order::Natural => (k * q + a) * p + i,
         }
     }
 
@@ -66,8 +70,8 @@ impl Layer {
     }
 }
 
-/// The layers of a stack that is to be fitted to a problem.
-pub(crate) fn layers<T: Real>(problem: &Problem<'_, T>, stack: &Stack<T>) -> Vec<Layer> {
+/// The layers of a stack that is to be fitted to a problem in passes over up to `batch` samples.
+pub(crate) fn layers<T: Real>(problem: &Problem<'_, T>, stack: &Stack<T>, batch: usize) -> Vec<Layer> {
     let units = matches!(problem.inputs(), Inputs::Units { .. });
     let mut at = 0;
     let mut place = |(index, map): (usize, &crate::KrausMap<T>)| {
@@ -81,7 +85,11 @@ pub(crate) fn layers<T: Real>(problem: &Problem<'_, T>, stack: &Stack<T>) -> Vec
         at += layer.len();
         layer
     };
-    stack.layers().iter().enumerate().map(&mut place).collect()
+    let mut layers: Vec<Layer> = stack.layers().iter().enumerate().map(&mut place).collect();
+    if per_choi::pays_off(problem, &layers, batch) {
+        layers[0].order = Order::Natural;
+    }
+    layers
 }
 
 /// Visits (position in the order of [`Stack::to_vec`], position in training layout) of every parameter.

@@ -167,6 +167,7 @@ impl<T: Real> PerSample<T> {
             match layer.order {
                 Order::Columns if add => (),
                 Order::Columns => grad.fill(T::of(0.0)),
+                Order::Natural => unreachable!("such a layer is passed through its Choi matrix"),
                 Order::Stacked => small_gemm((q, r * p, count * q), &self.delta, (1, q), t, r * p, grad, r * p, add),
                 Order::PerOperator => {
                     per_operator::gradient(layer, count, &self.delta, &t[..count * layer.len()], grad, add)

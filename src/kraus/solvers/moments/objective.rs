@@ -7,7 +7,7 @@
 //! plain form.
 
 use super::{Basis, LeastSquares, Moments, OFF_DIAGONAL};
-use linalg::gemm;
+use linalg::{Real, gemm};
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -23,13 +23,29 @@ pub struct MomentObjective<'a> {
     rank: usize,
     m: Array2<f64>,
     mg: Array2<f64>,
+    single: Option<Single>,
+}
+
+/// G, M and M G in single precision.
+#[derive(Debug)]
+struct Single {
+    g: Array2<f32>,
+    m: Array2<f32>,
+    mg: Array2<f32>,
 }
 
 impl<'a> MomentObjective<'a> {
     /// For rank r; `centre` is the least squares map where there is one ([`Moments::least_squares`]).
     pub fn new(moments: &'a Moments, centre: Option<&'a LeastSquares>, rank: usize) -> Self {
         let shape = moments.c.dim();
-        Self { moments, centre, rank, m: Array2::zeros(shape), mg: Array2::zeros(shape) }
+        Self { moments, centre, rank, m: Array2::zeros(shape), mg: Array2::zeros(shape), single: None }
+    }
+
+    /// Takes the product M G in single precision, twice as fast: loss and gradient are then known to about six digits.
+    pub fn in_single(mut self) -> Self {
+        let zeros = || Array2::zeros(self.m.dim());
+        self.single = Some(Single { g: self.moments.g.mapv(|v| v as f32), m: zeros(), mg: zeros() });
+        self
     }
 
     /// FLOPs of one evaluation: M G dominates.
@@ -47,9 +63,15 @@ impl<'a> MomentObjective<'a> {
         if let Some(ls) = self.centre {
             self.m -= &ls.coefficients;
         }
-        let (m, g) = (&self.m, &self.moments.g);
-        let tiles = self.mg.axis_chunks_iter_mut(Axis(1), TILE).into_par_iter();
-        tiles.zip(g.axis_chunks_iter(Axis(1), TILE)).for_each(|(out, columns)| gemm(1.0, m.view(), columns, 0.0, out));
+        match &mut self.single {
+            None => times(&self.m, &self.moments.g, &mut self.mg),
+            Some(single) => {
+                single.m.zip_mut_with(&self.m, |to, v| *to = *v as f32);
+                times(&single.m, &single.g, &mut single.mg);
+                self.mg.zip_mut_with(&single.mg, |to, v| *to = f64::from(*v));
+            }
+        }
+        let m = &self.m;
         let dot = |a: &Array2<f64>, b: &Array2<f64>| -> f64 {
             a.rows().into_iter().zip(b.rows()).map(|(a, b)| a.dot(&b)).sum()
         };
@@ -145,6 +167,13 @@ impl<'a> MomentObjective<'a> {
             }
         }
     }
+}
+
+/// `mg` = M G, a range of columns per task.
+fn times<T: Real>(m: &Array2<T>, g: &Array2<T>, mg: &mut Array2<T>) {
+    let tiles = mg.axis_chunks_iter_mut(Axis(1), TILE).into_par_iter();
+    let tiles = tiles.zip(g.axis_chunks_iter(Axis(1), TILE));
+    tiles.for_each(|(out, columns)| gemm(T::of(1.0), m.view(), columns, T::of(0.0), out));
 }
 
 /// Row of the pair a <= c in svec order.

@@ -136,6 +136,33 @@ fn forward_pass_agrees_with_the_plain_definition() {
     }
 }
 
+/// Many samples of one small map go through its Choi matrix; a few of them, operator by operator. Both give the same sums.
+#[test]
+fn the_choi_matrix_gives_the_gradient_of_the_operators() {
+    let (x, y) = (psd(random((84, 6, 6), 2)), symmetric(random((84, 4, 4), 3)));
+    let mask = random((84, 4, 4), 4).mapv(|v| if v > 0.3 { 0.0 } else { 1.0 });
+    let mask = &mask * &mask.view().permuted_axes([0, 2, 1]);
+    for masked in [false, true] {
+        let stack = Stack::<f64>::glorot(&Architecture::deep(&[6, 4], 12, Gamma::None), 1).unwrap();
+        let of = |from: usize, to: usize| {
+            let part = ndarray::s![from..to, .., ..];
+            let problem = Problem::matrices(x.slice(part), y.slice(part)).unwrap();
+            let problem = if masked { problem.with_mask(mask.slice(part)).unwrap() } else { problem };
+            loss_and_gradient(&stack, &problem).unwrap()
+        };
+        let (loss, gradient) = of(0, 84);
+        let (mut sum, mut total) = (0.0, vec![0.0; stack.len()]);
+        for from in (0..84).step_by(4) {
+            let (loss, gradient) = of(from, from + 4);
+            sum += loss / 21.0;
+            total.iter_mut().zip(&gradient).for_each(|(t, g)| *t += g / 21.0);
+        }
+        let size = gradient.iter().fold(0.0f64, |m, g| m.max(g.abs()));
+        assert!((loss - sum).abs() < 1e-13 * loss, "{loss} {sum}");
+        assert!(gradient.iter().zip(&total).all(|(a, b)| (a - b).abs() < 1e-13 * size), "masked {masked}");
+    }
+}
+
 /// Matrix units on the diagonal with symmetric targets count as symmetric data: L_i and L_j are then the same columns.
 #[test]
 fn gradients_at_diagonal_units() {

@@ -24,6 +24,10 @@ fn check(moments: &Moments, problem: &Problem<'_, f64>, centred: bool) {
     let mse = Stack::from(map).mse(problem).unwrap();
     assert!((f - mse).abs() < 1e-11 * mse, "{f} {mse}");
     let scale = g.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let mut rough = vec![0.0; x.len()];
+    let single = MomentObjective::new(moments, centred.then_some(&ls), 2).in_single().evaluate(&x, &mut rough);
+    assert!(single != f && (single - f).abs() < 1e-5 * f, "{single} {f}");
+    assert!(g.iter().zip(&rough).all(|(a, b)| (a - b).abs() < 1e-5 * scale));
     for i in 0..x.len() {
         let mut at = |h: f64| {
             let mut y = x.clone();

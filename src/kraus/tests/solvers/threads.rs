@@ -25,7 +25,7 @@ fn adam(batch: usize) -> kraus::Adam {
 
 #[test]
 fn adam_on_one_and_on_several_blocks() {
-    for (p, q, rank, batch) in [(60, 30, 10, 16), (22, 22, 20, 64), (20, 10, 5, 16), (20, 10, 5, 7)] {
+    for (p, q, rank, batch) in [(60, 30, 10, 16), (22, 22, 20, 64), (20, 10, 5, 16), (20, 10, 5, 7), (20, 10, 50, 16)] {
         let recipe = Recipe { p, q, rank, noise: 0.1, seed: 3 };
         let data = recipe.samples::<f32>(Split::Train, 0..90);
         let problem = Problem::matrices(data.x.view(), data.y.view()).unwrap();
@@ -57,6 +57,9 @@ fn exact_solvers() {
         let lbfgs = LbfgsParams { stopping: Stopping::after(8), source, restarts: 2, ..Default::default() };
         check("lbfgs", &lbfgs.check().unwrap(), &problem, &start);
     }
+    // A high rank on many samples goes through the Choi matrix, in several blocks.
+    let lbfgs = LbfgsParams { stopping: Stopping::after(4), source: LossSource::Samples, ..Default::default() };
+    check("lbfgs, rank 40", &lbfgs.check().unwrap(), &problem, &Start::single(24, 12, 40, 2));
     let blocks = BlockCoordinateParams { stopping: Stopping::after(2), ..Default::default() };
     check("block coordinate", &blocks.check().unwrap(), &problem, &start);
     check("closed form", &kraus::ClosedForm, &problem, &start);

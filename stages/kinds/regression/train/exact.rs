@@ -90,10 +90,10 @@ fn parts<T>(ctx: &Context, rank: usize, (fit, note): (Fit<T>, &'static str)) -> 
     (fit.model, loss.last().copied().unwrap_or(f64::NAN), loss.len(), note)
 }
 
-/// L-BFGS that ends at the loss `target`, below which only rounding error remains.
-fn lbfgs(p: &Params, target: f64, iterations: usize) -> Result<Lbfgs> {
+/// L-BFGS that ends at the loss `target`, below which only rounding error remains. On moments `single` computes in f32.
+fn lbfgs(p: &Params, target: f64, iterations: usize, single: bool) -> Result<Lbfgs> {
     let stopping = Stopping { target, tolerance: p.tolerance, ..Stopping::after(iterations) };
-    Ok(LbfgsParams { stopping, source: LossSource::Samples, ..LbfgsParams::default() }.check()?)
+    Ok(LbfgsParams { stopping, source: LossSource::Samples, single, ..LbfgsParams::default() }.check()?)
 }
 
 fn moments(p: &Params, recipe: &Recipe, ctx: &Context) -> Result<Moments> {
@@ -132,11 +132,12 @@ fn on_moments(
         }
         (start, how) = (Start::Given(stack), "closed form, L-BFGS on the moments");
     }
-    if missed && p.coarse > 0 {
+    let rough = missed && p.coarse > 0;
+    if rough {
         let (fit, _) = on_samples::<f32>(p, recipe, p.coarse.min(p.l), rank, COARSE_ITERATIONS, ctx)?;
         (start, how) = (Start::Given(wide(&fit.model)?), "L-BFGS on some of the samples, then on the moments");
     }
-    let fit = lbfgs(p, RESOLVED * scale, p.iterations)?.fit_moments_around(moments, Some(ls), start)?;
+    let fit = lbfgs(p, RESOLVED * scale, p.iterations, rough)?.fit_moments_around(moments, Some(ls), start)?;
     Ok(parts(ctx, rank, (fit, how)))
 }
 
@@ -158,6 +159,6 @@ fn on_samples<T: Real>(
     let mut watch = |now: &kraus::Progress| show(ctx, now);
     let mut session = Session { validation: None, watch: Some(&mut watch) };
     let start = Start::single(recipe.p, recipe.q, rank, ctx.seed());
-    let fit = lbfgs(p, resolved * scale, iterations)?.fit_with(&problem, start, &mut session)?;
+    let fit = lbfgs(p, resolved * scale, iterations, false)?.fit_with(&problem, start, &mut session)?;
     Ok((fit, "L-BFGS on the samples from a random start"))
 }

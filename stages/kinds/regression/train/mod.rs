@@ -73,7 +73,8 @@ pub struct Params {
     #[serde(default)]
     single: bool,
     /// Exact, on moments: where the closed form misses by more than a thousandth of E[Y^2] (a rank too low), start
-    /// from the optimum on this many samples in f32, which costs less than an iteration on large moments; 0 does not.
+    /// from the optimum on this many samples in f32, which costs less than an iteration on large moments, and multiply by the moments in
+    /// f32, too: the loss is far from zero there and known to six digits; 0 does neither.
     #[serde(default)]
     coarse: usize,
     /// Validation samples, to choose the rank and the best epoch; never more than training samples.
