@@ -1,12 +1,12 @@
-//! Groups of points over named cases, on a logarithmic axis: ratios, where bars from zero would lie.
+//! Groups of bars over named cases, on a logarithmic axis: ratios, drawn from one upwards or downwards, each with its number.
 
 use plotters::coord::ranged1d::{IntoSegmentedCoord, SegmentValue};
 
 use super::axis::Ruler;
-use super::elements::Dot;
-use super::figure::Dots;
+use super::elements::Bar;
+use super::figure::Bars;
 use super::layout::Margins;
-use super::style::{MARKERS, PALETTE, size};
+use super::style::{PALETTE, size};
 use super::xy::{TICK, chart, left_margin};
 use crate::drawing::backend::{Drawn, area};
 use crate::drawing::font::{self, Weight};
@@ -14,7 +14,7 @@ use crate::drawing::scene::Scene;
 
 /// A panel with its axis fitted.
 pub(crate) struct Fitted<'a> {
-    dots: &'a Dots,
+    bars: &'a Bars,
     y: Ruler,
     /// Names of the cases, broken to the width of a group.
     names: Vec<String>,
@@ -22,19 +22,19 @@ pub(crate) struct Fitted<'a> {
 }
 
 impl<'a> Fitted<'a> {
-    pub fn new(dots: &'a Dots, width: f64, height: f64) -> Self {
-        let values = dots.series.iter().flat_map(|(_, v)| v.iter().copied());
-        let y = Ruler::fit(&dots.y, values, (height / 15.0) as usize);
-        let group = width / dots.cases.len().max(1) as f64;
+    pub fn new(bars: &'a Bars, width: f64, height: f64) -> Self {
+        let values = bars.series.iter().flat_map(|(_, v)| v.iter().copied());
+        let y = Ruler::fit(&bars.y, values, (height / 15.0) as usize);
+        let group = width / bars.cases.len().max(1) as f64;
         let wrapped: Vec<Vec<String>> =
-            dots.cases.iter().map(|c| font::wrap(c, size::TICK, Weight::Regular, group - 3.0)).collect();
+            bars.cases.iter().map(|c| font::wrap(c, size::TICK, Weight::Regular, group - 3.0)).collect();
         let lines = wrapped.iter().map(Vec::len).max().unwrap_or(1);
-        Fitted { dots, y, names: wrapped.iter().map(|lines| lines.join("\n")).collect(), lines }
+        Fitted { bars, y, names: wrapped.iter().map(|lines| lines.join("\n")).collect(), lines }
     }
 
     pub fn margins(&self) -> Margins {
         Margins {
-            left: left_margin(&self.y, &self.dots.y.label),
+            left: left_margin(&self.y, &self.bars.y.label),
             right: 2.0,
             top: 2.0,
             bottom: 2.0 * TICK + self.lines as f64 * size::TICK * 1.2,
@@ -50,14 +50,20 @@ impl<'a> Fitted<'a> {
             SegmentValue::Last => String::new(),
         };
         let cases = (0..count.saturating_sub(1)).into_segmented();
-        let mut chart = chart(&on, &m, (cases, "", count + 1), (&self.y, &self.dots.y.label), &words)?;
-        let pitch = (w / count.max(1) as f64 * 0.76 / self.dots.series.len().max(1) as f64).min(26.0);
-        for (i, (_, values)) in self.dots.series.iter().enumerate() {
-            let shift = (i as f64 + 0.5 - self.dots.series.len() as f64 / 2.0) * pitch;
-            let (marker, color) = (MARKERS[i % MARKERS.len()], PALETTE[i % PALETTE.len()]);
+        let mut chart = chart(&on, &m, (cases, "", count + 1), (&self.y, &self.bars.y.label), &words)?;
+        let group = w / count.max(1) as f64;
+        let pitch = (group * 0.86 / self.bars.series.len().max(1) as f64).min(24.0);
+        for (i, (_, values)) in self.bars.series.iter().enumerate() {
+            let shift = (i as f64 + 0.5 - self.bars.series.len() as f64 / 2.0) * pitch;
             let shown = values.iter().enumerate().filter(|(_, v)| self.y.shows(**v));
-            let dot = |(c, v): (usize, &f64)| Dot { at: (SegmentValue::CenterOf(c), *v), shift, marker, r: 2.2, color };
-            chart.draw_series(shown.map(dot))?;
+            let bar = |(c, v): (usize, &f64)| Bar {
+                ends: [(SegmentValue::CenterOf(c), 1.0), (SegmentValue::CenterOf(c), *v)],
+                shift,
+                width: pitch * 0.88,
+                color: PALETTE[i % PALETTE.len()],
+                label: if *v < 9.95 { format!("{v:.1}") } else { format!("{v:.0}") },
+            };
+            chart.draw_series(shown.map(bar))?;
         }
         Ok(())
     }
