@@ -1,5 +1,5 @@
-//! What units cost: seconds on one core while the other works too, on the machine of `benches/results.json` (two cores of an AMD EPYC
-//! with AVX2). From the count of operations where one product dominates, from a fit to the times of a default run elsewhere.
+//! What units cost: seconds on one core while the other works too, on the machine of the last default run (two cores of an AMD EPYC
+//! with AVX-512). From the count of operations where one product dominates, from a fit to the times of a default run elsewhere.
 //!
 //! The numbers decide in which order units start and what a run says about its end, never a result. So they stand
 //! here, outside the files of the kinds: no kind reaches this module, and correcting a number makes nothing stale (`tests/fingerprint.rs`
@@ -24,14 +24,17 @@ impl Params<'_> {
         }
     }
 
+    fn words(&self, name: &str) -> &str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
     fn is(&self, name: &str, word: &str) -> bool {
-        self.0.get(name).and_then(Value::as_str) == Some(word)
+        self.words(name) == word
     }
 
     /// Both numbers of `20x10`.
     fn sizes(&self, name: &str) -> (f64, f64) {
-        let text = self.0.get(name).and_then(Value::as_str).unwrap_or_default();
-        crate::shared::params::sizes(text).map_or((1.0, 1.0), |(p, q)| (p as f64, q as f64))
+        crate::shared::params::sizes(self.words(name)).map_or((1.0, 1.0), |(p, q)| (p as f64, q as f64))
     }
 }
 
@@ -52,7 +55,7 @@ pub fn of(kind: &str) -> Cost {
             |_, inputs| Some(0.03 + 1.5e-4 * inputs as f64)
         }
         "regression-figures" | "matrices-figures" | "bci-figures" | "completion-figures" | "figure1" => {
-            |_, _| Some(0.3)
+            |p, _| Some(if Params(p).words("what").starts_with("table") { 0.02 } else { 0.4 })
         }
         _ => |_, _| Some(1e-3),
     }
@@ -71,10 +74,12 @@ fn train(u: &Params) -> f64 {
     let large = products(p, q) / products(20.0, 10.0);
     let truth = u.number("true_rank");
     if u.is("solver", "adam") {
-        // Validation after each epoch costs what training on as many samples does.
+        // Validation after each epoch costs what training on as many samples does. High ranks go through the Choi matrix, whose
+        // size does not depend on them.
         let visits = u.number("epochs") * (l + held);
-        let one = |r: &f64| 0.012 + visits * (2.4e-7 * large.sqrt() + 1.62e-7 * large * r);
-        return ranks.iter().map(one).sum();
+        let choi = 2.3e-6 * (p * q / 200.0).powi(2);
+        let visit = |r: f64| 1e-7 * large.sqrt() + (1.2e-7 + 1.7e-7 * large * r).min(choi + 0.84e-7 * large * r);
+        return ranks.iter().map(|r| 0.012 + visits * visit(*r)).sum();
     }
     let determined = l >= 1000.0;
     if p * p > 1000.0 && l >= 5000.0 {
@@ -98,8 +103,7 @@ fn baselines(u: &Params) -> f64 {
     let (visits, iterations) = (u.number("visits"), u.number("iterations"));
     let (p, q) = u.sizes("map");
     let within = |most: f64| ranks.iter().copied().filter(move |r| *r <= most);
-    let model = u.0.get("model").and_then(Value::as_str).unwrap_or_default();
-    match (model, u.is("solver", "adam")) {
+    match (u.words("model"), u.is("solver", "adam")) {
         ("trace", _) => {
             if l < 1000.0 {
                 1.44
@@ -111,9 +115,10 @@ fn baselines(u: &Params) -> f64 {
         ("multivariate", _) => 0.015 + 2e-5 * l,
         ("reduced-rank", _) => 0.02 + 2e-5 * l + 2.2e-6 * l * ranks.len() as f64,
         ("hopls", _) => (1.4 + 7.5e-5 * l) * ranks.iter().fold(0.0, |a: f64, r| a.max(*r)) / 100.0,
-        ("tensor-train", true) => 9.6e-7 * within(p * q).sum::<f64>() * (visits + l),
+        // Beyond some twenty the weights themselves are cheaper than their parts.
+        ("tensor-train", true) => within(p * q).map(|r| (3.4e-7 * r).min(3.9e-6 + 1.7e-7 * r) * (visits + l)).sum(),
         ("tensor-train", false) => within(p * q).map(|r| r * (7.5e-5 * iterations + 1e-6 * l)).sum(),
-        ("tucker", true) => within(p.max(q)).map(|r| (2e-6 + 4e-8 * r * r) * (visits + l)).sum(),
+        ("tucker", true) => within(p.max(q)).map(|r| (4.6e-8 * r + 1.05e-8 * r * r) * (visits + l)).sum(),
         ("tucker", false) => within(p.max(q)).map(|r| (3e-4 + 5e-6 * r * r) * iterations + 1.5e-5 * l).sum(),
         _ => 0.0,
     }
@@ -142,8 +147,7 @@ fn complete_kernels(u: &Params) -> f64 {
 }
 
 fn complete_matrix(u: &Params) -> f64 {
-    let method = u.0.get("method").and_then(Value::as_str).unwrap_or_default();
-    match method {
+    match u.words("method") {
         "trace" => 0.075,
         "trace-whole" => 0.17,
         "trace-kraus" => 0.014,

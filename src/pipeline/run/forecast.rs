@@ -2,10 +2,10 @@
 //!
 //! | a unit's expected time | when |
 //! |---|---|
-//! | as long as it took last time | it ran before, with whatever key |
-//! | its [cost](crate::Kind::cost) times what its stage took per cost before | other units of its stage ran before |
+//! | as long as it took last time | it ran before with the same parameters, whatever its inputs and its code were |
+//! | its [cost](crate::Kind::cost) times what its stage took per cost before | units of its stage ran before, with whatever parameters: another profile's, say |
 //! | its cost times the speed of this machine ([`RunOptions::speed`](crate::RunOptions)) | its kind knows what it costs |
-//! | the mean of its stage before | its kind does not |
+//! | as long as it took last time with other parameters, or the mean of its stage | its kind does not |
 //!
 //! Units are started by their **critical path**, longest first: a unit's own time and that of the longest chain of units that
 //! wait for it. So a short unit that holds up long ones goes before a longer one that nobody waits for, in the first run too.
@@ -13,17 +13,18 @@
 //! [`rehearse`] runs that schedule on paper: the end of a run is not its work divided by the threads when few long units remain.
 
 use crate::engine::Engine;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedStage};
 use crate::run::RunOptions;
 use crate::run::event::Event;
 use crate::run::schedule::{Phase, Scheduler};
-use crate::store::index::Index;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 /// Measuring the machine takes a second, so less work than this is not worth it, in seconds of cost.
 const MUCH: f64 = 30.0;
+
+/// Seconds of cost that the model counts for against former times: a tiny profile, all overhead, proves little.
+const TRUST: f64 = 5.0;
 
 /// Expected seconds by unit, for one run.
 pub(crate) struct Expected {
@@ -35,14 +36,8 @@ pub(crate) struct Expected {
 impl Expected {
     /// Of a run in which these units are to run. Measures the machine where history tells too little.
     pub(crate) fn of(engine: &Engine, stale: &[usize], options: &RunOptions) -> Self {
-        let plan = engine.plan();
-        let unknown = |unit: &&usize| {
-            let (stage, label) = (&plan.stage_of(**unit).name, &plan.units[**unit].label);
-            engine.store().journal.with(|index| index.expected(stage, label).is_none())
-        };
-        let cost =
-            |&unit: &usize| plan.stage_of(unit).kind.cost(&plan.units[unit].params, plan.units[unit].inputs.len());
-        let work: f64 = stale.iter().filter(unknown).filter_map(cost).sum();
+        let unknown = stale.iter().filter(|&&unit| engine.former(unit).is_none());
+        let work: f64 = unknown.filter_map(|&unit| engine.cost(unit)).sum();
         let threads = if options.jobs == 0 { crate::host::cores() } else { options.jobs };
         let speed = options.speed.filter(|_| work > MUCH).map_or(1.0, |measure| measure(threads));
         // A clock that stood still measures nothing.
@@ -52,22 +47,50 @@ impl Expected {
     /// From the store's history and the kinds' costs; `speed` is in seconds per unit of cost.
     fn new(engine: &Engine, speed: f64) -> Self {
         let plan = engine.plan();
-        let cost = |unit: usize| plan.stage_of(unit).kind.cost(&plan.units[unit].params, plan.units[unit].inputs.len());
-        let seconds: Vec<Option<f64>> = engine.store().journal.with(|index| {
-            let mut seconds = Vec::with_capacity(plan.units.len());
-            for stage in &plan.stages {
-                let former = per_cost(index, plan, stage.units.clone(), &cost);
-                let mean = index.stage_mean(&stage.name);
-                for unit in stage.units.clone() {
-                    let own = index.expected(&stage.name, &plan.units[unit].label);
-                    let modelled = || cost(unit).map(|c| c * former.unwrap_or(speed));
-                    seconds.push(own.or_else(modelled).or(mean));
-                }
+        let mut seconds: Vec<Option<f64>> = Vec::with_capacity(plan.units.len());
+        for stage in &plan.stages {
+            let (took, costs) = engine.per_cost(stage);
+            let here = (took + TRUST * speed) / (costs + TRUST);
+            let mean = engine.store().journal.with(|index| index.stage_mean(&stage.name));
+            for unit in stage.units.clone() {
+                let other = || engine.store().journal.with(|i| i.expected(&stage.name, &plan.units[unit].label));
+                let modelled = || engine.cost(unit).map(|c| c * here);
+                seconds.push(engine.former(unit).or_else(modelled).or_else(other).or(mean));
             }
-            seconds
-        });
+        }
         let path = critical_path(plan, &seconds);
         Self { seconds, path }
+    }
+}
+
+impl Engine {
+    /// What a unit costs, if its kind knows.
+    pub fn cost(&self, unit: usize) -> Option<f64> {
+        let u = &self.plan().units[unit];
+        self.plan().stage_of(unit).kind.cost(&u.params, u.inputs.len())
+    }
+
+    /// Seconds that a unit took last time, if it had these parameters then.
+    pub fn former(&self, unit: usize) -> Option<f64> {
+        let (u, stage) = (&self.plan().units[unit], &self.plan().stage_of(unit).name);
+        self.store().journal.with(|index| {
+            let record = index.last(stage, &u.label)?;
+            (record.parts.params == u.params).then_some(record.provenance.wall)
+        })
+    }
+
+    /// Seconds that the units of a stage took last time, and what they cost as they were then.
+    fn per_cost(&self, stage: &PlannedStage) -> (f64, f64) {
+        self.store().journal.with(|index| {
+            let last = stage.units.clone().filter_map(|unit| index.last(&stage.name, &self.plan().units[unit].label));
+            let same = last.filter(|record| record.parts.kind == stage.kind.name());
+            same.fold((0.0, 0.0), |(took, costs), record| {
+                match stage.kind.cost(&record.parts.params, record.parts.inputs.len()) {
+                    Some(cost) => (took + record.provenance.wall, costs + cost),
+                    None => (took, costs),
+                }
+            })
+        })
     }
 }
 
@@ -95,18 +118,6 @@ impl Scheduler<'_> {
     pub(super) fn expected(&self, unit: usize) -> Option<f64> {
         self.times.as_ref().and_then(|times| times.seconds[unit])
     }
-}
-
-/// What the units of a stage took per cost in former runs.
-fn per_cost(index: &Index, plan: &Plan, units: Range<usize>, cost: &impl Fn(usize) -> Option<f64>) -> Option<f64> {
-    let (mut took, mut costs) = (0.0, 0.0);
-    for unit in units {
-        let stage = &plan.stages[plan.units[unit].stage].name;
-        if let (Some(wall), Some(c)) = (index.expected(stage, &plan.units[unit].label), cost(unit)) {
-            (took, costs) = (took + wall, costs + c);
-        }
-    }
-    (costs > 0.0 && took > 0.0).then(|| took / costs)
 }
 
 /// For each unit its own time and that of the longest chain below it; a chain ends where a time is unknown.

@@ -23,9 +23,9 @@ pub struct Args {
     /// Threads of the replayed run
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
-    /// Seconds on this machine for each second of cost
-    #[arg(long, value_name = "NUMBER", default_value_t = 1.0)]
-    speed: f64,
+    /// Seconds on this machine for each second of cost [default: measured]
+    #[arg(long, value_name = "NUMBER")]
+    speed: Option<f64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -54,6 +54,8 @@ struct Moment {
 
 #[derive(Debug, Serialize)]
 struct Found {
+    /// Seconds on this machine for each second of cost.
+    speed: f64,
     stages: Vec<StageCost>,
     /// What the run says before it starts, and what it takes.
     foretold: f64,
@@ -64,7 +66,9 @@ struct Found {
 /// Run the command.
 pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let engine = Project::look(dir, &args.view)?.engine()?;
-    let found = measure(&engine, args.threads as usize, args.speed);
+    let threads = args.threads as usize;
+    let speed = args.speed.unwrap_or_else(|| crate::cli::run::speed::measure(threads));
+    let found = measure(&engine, threads, speed);
     if args.json {
         json(&found)?;
     } else {
@@ -89,8 +93,8 @@ fn measure(engine: &Engine, threads: usize, speed: f64) -> Found {
         };
         for unit in stage.units.clone() {
             let u = &plan.units[unit];
-            let cost = stage.kind.cost(&u.params, u.inputs.len()).unwrap_or(0.0) * speed;
-            let took = engine.store().journal.with(|index| index.expected(&stage.name, &u.label));
+            let cost = engine.cost(unit).unwrap_or(0.0) * speed;
+            let took = engine.former(unit);
             match took {
                 Some(took) => {
                     row.known += 1;
@@ -124,7 +128,7 @@ fn measure(engine: &Engine, threads: usize, speed: f64) -> Found {
             moments.push(Moment { at: now, left: takes - now, estimate });
         }
     });
-    Found { stages, foretold, takes, moments }
+    Found { speed, stages, foretold, takes, moments }
 }
 
 fn text(found: &Found) -> String {
@@ -145,6 +149,7 @@ fn text(found: &Found) -> String {
             part(s.units - s.known, s.others),
         );
     }
+    out += &format!("{:.2} s on this machine for each second of cost\n", found.speed);
     out += &format!("foretold {}, replayed {}\n", seconds(found.foretold), seconds(found.takes));
     for m in &found.moments {
         let off = 100.0 * (m.estimate / m.left.max(1e-9) - 1.0);

@@ -12,7 +12,7 @@ pub mod cluster;
 pub mod fetch;
 mod progress;
 pub mod remaining;
-mod speed;
+pub mod speed;
 
 use crate::cli::console::message;
 use crate::cli::options::{View, key_value, quoted};
