@@ -53,17 +53,18 @@ impl<'a> Fitted<'a> {
         let mut chart = chart(&on, &m, (cases, "", count + 1), (&self.y, &self.bars.y.label), &words)?;
         let group = w / count.max(1) as f64;
         let pitch = (group * 0.86 / self.bars.series.len().max(1) as f64).min(24.0);
-        for (i, (_, values)) in self.bars.series.iter().enumerate() {
-            let shift = (i as f64 + 0.5 - self.bars.series.len() as f64 / 2.0) * pitch;
-            let shown = values.iter().enumerate().filter(|(_, v)| self.y.shows(**v));
-            let bar = |(c, v): (usize, &f64)| Bar {
-                ends: [(SegmentValue::CenterOf(c), 1.0), (SegmentValue::CenterOf(c), *v)],
-                shift,
+        for c in 0..count {
+            // A group is as wide as it has bars, so that it stands above its name.
+            let values = self.bars.series.iter().map(|(_, values)| values[c]).enumerate();
+            let shown: Vec<(usize, f64)> = values.filter(|(_, v)| self.y.shows(*v)).collect();
+            let bars = shown.iter().enumerate().map(|(k, &(i, v))| Bar {
+                ends: [(SegmentValue::CenterOf(c), 1.0), (SegmentValue::CenterOf(c), v)],
+                shift: (k as f64 + 0.5 - shown.len() as f64 / 2.0) * pitch,
                 width: pitch * 0.88,
                 color: PALETTE[i % PALETTE.len()],
-                label: if *v < 9.95 { format!("{v:.1}") } else { format!("{v:.0}") },
-            };
-            chart.draw_series(shown.map(bar))?;
+                label: if v < 9.95 { format!("{v:.1}") } else { format!("{v:.0}") },
+            });
+            chart.draw_series(bars)?;
         }
         Ok(())
     }
