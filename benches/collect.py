@@ -1,7 +1,9 @@
 """Puts the lines of one sitting together: one JSON file, and a table of ratios on stdout.
 
 usage: collect.py FOLDER OUTPUT   (see peers.sh for the layout of the file)"""
-import datetime, json, os, sys
+import datetime, json, os, platform, sys
+
+from scenarios import SHAPES
 
 folder, output = sys.argv[1:3]
 
@@ -11,9 +13,6 @@ def lines(name):
     return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
 
 
-# (p, mid or None, q, rank, samples) of the scenarios with a floor: the three products of a symmetric problem.
-SHAPES = dict(S1=(20, 10, 5, 10000), S2=(20, 10, 20, 10000), S3=(100, 40, 20, 1000), S4=(22, 22, 20, 230))
-NAMES = {'jax-hand': 'JAX, hand gradient', 'jax-auto': 'JAX, autodiff', 'torch-eager': 'PyTorch'}
 rows = {}
 
 
@@ -25,20 +24,26 @@ def keep(group, case, who, threads, milliseconds, **more):
 
 for r in lines('ours'):
     keep('epoch', r['scen'], 'ours', r['threads'], r['cmin'] if r['threads'] == 1 else r['wmin'], wall=r['wmin'])
-for r in lines('peers'):
-    who = NAMES[r['lib'] + '-' + r['variant'].split('-')[0]]
-    keep('epoch', r['scen'], who, r['threads'], 1e3 * (r['cmin'] if r['threads'] == 1 else r['wmin']), wall=1e3 * r['wmin'])
 for r in lines('geometry'):
     keep('spd', r['name'].split(' (')[0], 'ours', r['threads'], 1e3 * r['cpu'], wall=1e3 * r['wall'])
 for r in lines('rows'):
     keep(**r)
 peak = next((r['gflops'] for r in rows.values() if r['group'] == 'limit'), None)
-for case in {r['case'] for r in rows.values() if r['group'] == 'epoch'} & set(SHAPES) if peak else ():
-    p, q, rank, samples = SHAPES[case]
-    keep('epoch', case, 'floor: 3 products at GEMM peak', 1, 2e-6 * samples * rank * q * p * (p + 2 * q) / peak)
+for case in {r['case'] for r in rows.values() if r['group'] == 'epoch'} if peak else ():
+    s = SHAPES[case]
+    if s.middle is None and not s.masked:
+        # A symmetric problem with one map needs three products.
+        keep('epoch', case, 'floor: 3 products at GEMM peak', 1, 2e-6 * s.samples * s.rank * s.q * s.p * (s.p + 2 * s.q) / peak)
 
-model = next((l.split(':')[1].strip() for l in open('/proc/cpuinfo') if l.startswith('model name')), 'unknown')
-flags = next((l for l in open('/proc/cpuinfo') if l.startswith('flags')), '')
+def fact(name):
+    """From the kernel's list of processors; empty where a system has none."""
+    try:
+        return next((l.split(':')[1].strip() for l in open('/proc/cpuinfo') if l.startswith(name)), '')
+    except OSError:
+        return ''
+
+
+model, flags = fact('model name') or platform.processor() or 'unknown', fact('flags')
 best = 'AVX-512' if 'avx512f' in flags else 'AVX2' if 'avx2' in flags else 'no AVX2'
 machine = dict(model=f'{model}, {best}', cores=os.cpu_count(), load=os.getloadavg()[0])
 order = sorted(rows.values(), key=lambda r: (r['group'], r['threads'], r['case'], r['who'] != 'ours', r['who']))

@@ -1,16 +1,14 @@
 """What a user would run instead, on the same inputs as our benches, as JSON lines on stdout.
 
-usage: peers.py FOLDER PEERS THREADS part...   parts: gemm spd svm converge converge-large
-FOLDER holds x.bin, y.bin (288 x 22 x 22) and kernel.bin (288 x 288), which our benches wrote; PEERS is shared/peers.
+usage: peers.py FOLDER THREADS part...   parts: gemm spd svm converge converge-large
+FOLDER holds x.bin, y.bin (288 x 22 x 22) and kernel.bin (288 x 288), which our benches wrote.
 Times are the least CPU time of the process at one thread, the least wall time at more."""
-import json, os, sys, time, warnings
+import os, sys, time, warnings
 
-folder, peers, threads, parts = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
-for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
-    os.environ[name] = str(threads)
-if threads == 1:
-    os.environ['XLA_FLAGS'] = '--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1'
-os.environ['JAX_PLATFORMS'] = 'cpu'
+import scenarios
+
+folder, threads, parts = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+scenarios.limit_threads(threads)
 import numpy as np
 
 warnings.filterwarnings('ignore')
@@ -18,7 +16,7 @@ clock = time.process_time if threads == 1 else time.perf_counter
 
 
 def row(group, case, who, milliseconds, **more):
-    print(json.dumps(dict(group=group, case=case, who=who, threads=threads, milliseconds=milliseconds, **more)), flush=True)
+    scenarios.row(group, case, who, threads, milliseconds, **more)
 
 
 def least(f, runs):
@@ -71,16 +69,14 @@ def svm():
 
 def converge(case, p, q, r, budget):
     """JAX, Adam, hand gradient: CPU time until the test MSE is below 1e-6, or the budget in seconds is spent."""
-    sys.path.insert(0, peers)
     import jax, jax.numpy as jnp
     from jax import lax
-    import common
     rng, l, batch = np.random.default_rng(1000), 10000, 16
-    truth = common.true_A(rng, r, q, p)
+    truth = scenarios.true_map(rng, r, q, p)
     single = lambda a: jnp.asarray(a, jnp.float32)
-    blocks = [common.spd(rng, 1000, p) for _ in range(l // 1000 + 1)]
+    blocks = [scenarios.covariances(rng, 1000, p) for _ in range(l // 1000 + 1)]
     x = single(np.concatenate([b.astype(np.float32) for b in blocks]))
-    y = single(np.concatenate([common.phi(truth, b).astype(np.float32) for b in blocks]))
+    y = single(np.concatenate([scenarios.outputs(truth, b).astype(np.float32) for b in blocks]))
     del blocks
 
     def gradient(w, x, y):
@@ -104,7 +100,7 @@ def converge(case, p, q, r, budget):
         parts = tuple(a[order].reshape(l // batch, batch, *a.shape[1:]) for a in (x, y))
         return lax.scan(step, c, parts)[0]
     test = jax.jit(lambda w: gradient(w, x[l:], y[l:])[0])
-    w, key = single(common.glorot(rng, r, q, p)), jax.random.key(0)
+    w, key = single(scenarios.glorot(rng, r, q, p)), jax.random.key(0)
     c = (w, jnp.zeros_like(w), jnp.zeros_like(w), jnp.float32(0))
     epoch(c, key)[0].block_until_ready(), float(test(w))  # compiled before the clock starts
     spent, epochs, mse, best = 0.0, 0, np.inf, np.inf

@@ -2,6 +2,11 @@
 
 mod common;
 use common::{Finished, Project};
+use pipeline::Digest;
+use pipeline::store::Store;
+use pipeline::store::index::Entry;
+use pipeline::store::lockfile::{Locked, Lockfile};
+use pipeline::store::record::Artefact;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -28,20 +33,25 @@ impl Pair {
         Pair { here, there: tempfile::tempdir().unwrap(), lock, metrics }
     }
 
-    /// Writes the other side: the same lock file with another key of the results and these numbers behind it.
+    /// Writes the other side: the same lock file with another key of the results, and a store with these numbers behind it.
     fn other(&self, metrics: &Value) -> PathBuf {
-        let line = self.lock.lines().skip_while(|l| !l.contains("\"regression-results\"")).nth(1).unwrap();
-        let word = |after: &str| -> &str { &line.split(after).nth(1).unwrap()[..64] };
-        let (key, digest) = (word("key: "), word("\"metrics.json\": "));
-        // Any digest serves: the object under it is what a store of the other side would hold.
-        let (other_key, other_digest) = ("a".repeat(64), "b".repeat(64));
-        let changed = line.replace(key, &other_key).replace(digest, &other_digest);
-        let lock = self.there.path().join("repro.lock");
-        std::fs::write(&lock, self.lock.replace(line, &changed)).unwrap();
-        let object = self.there.path().join(".repro/objects").join(&other_digest[..2]);
-        std::fs::create_dir_all(&object).unwrap();
-        std::fs::write(object.join(&other_digest[2..]), metrics.to_string()).unwrap();
-        lock
+        let here = Store::open(self.here.path().join(".repro")).unwrap();
+        let there = Store::open(self.there.path().join(".repro")).unwrap();
+        let mut lock = Lockfile::read(&self.lock).unwrap();
+        let line = lock.stages.get_mut("regression-results").unwrap().get_mut("").unwrap();
+        let (_, record) = here.journal.with(|index| line.find(index, "regression-results", "")).unwrap();
+        let mut record = (*record).clone();
+        let text = metrics.to_string();
+        let (key, digest) = (Digest::of(b"another key"), Digest::of(text.as_bytes()));
+        record.artefacts.insert("metrics.json".to_string(), Artefact { digest, size: text.len() as u64 });
+        *line = Locked::of(&key, &record);
+        let object = there.objects.path(&digest);
+        std::fs::create_dir_all(object.parent().unwrap()).unwrap();
+        std::fs::write(object, text).unwrap();
+        there.journal.update(|_| (vec![Entry::Record { key, record: Box::new(record) }], ())).unwrap();
+        let path = self.there.path().join("repro.lock");
+        std::fs::write(&path, lock.render("repro")).unwrap();
+        path
     }
 
     fn verify(&self, lock: &Path, options: &str) -> Finished {
@@ -107,12 +117,17 @@ fn equal_bytes_numbers_within_and_beyond_their_tolerance_and_changed_verdicts() 
     assert_eq!(said.code, 1);
     assert!(said.out.contains("table2-small.ptr.mse") && said.out.contains("none there"), "{}", said.out);
 
-    // A claim with another verdict: after three epochs PTR's error is above the tensor train's here, and below it over there.
+    // A claim with another verdict: after three epochs PTR's error is above the tensor train's here, and below it over there; one
+    // dataset has no standard error, so that alone decides nothing.
     let mut low = p.metrics.clone();
     low["table2-small.ptr.mse"]["value"] = 900.0.into();
     let said = p.verify(&p.other(&low), "");
     assert_eq!(said.code, 1);
-    assert!(said.out.contains("problem: claim `small-sample`: not reproduced here, reproduced there"), "{}", said.out);
+    assert!(
+        said.out.contains("problem: claim `small-sample`: not reproduced here, not decided on this data there"),
+        "{}",
+        said.out
+    );
     let found: Value = serde_json::from_str(&p.verify(&p.other(&low), "--json").out).unwrap();
     assert!(found["verdicts"].as_array().unwrap().iter().any(|v| v["claim"] == "small-sample"), "{found}");
 
@@ -124,16 +139,22 @@ fn equal_bytes_numbers_within_and_beyond_their_tolerance_and_changed_verdicts() 
     assert!(said.out.contains("copy that project's .repro folder beside it"), "{}", said.out);
 
     // The same key with other bytes is broken, whatever the numbers say.
-    let digest = p.lock.split("\"results.csv\": ").nth(1).unwrap()[..64].to_string();
+    let line = p.lock.lines().skip_while(|l| !l.contains("\"regression-results\"")).nth(1).unwrap();
+    let digest = line.rsplit('"').nth(1).unwrap()[17..].to_string();
     let broken = p.there.path().join("broken.lock");
-    std::fs::write(&broken, p.lock.replace(&digest, &"c".repeat(64))).unwrap();
+    std::fs::write(&broken, p.lock.replace(&digest, &"c".repeat(32))).unwrap();
     let said = p.verify(&broken, "");
     assert_eq!(said.code, 1);
-    assert!(said.out.contains("regression-results: results.csv: the same key, other bytes"), "{}", said.out);
+    assert!(said.out.contains("regression-results: the same key, other bytes"), "{}", said.out);
 
     let said = p.verify(Path::new("no-such.lock"), "");
     assert_eq!(said.code, 2);
-    assert!(said.err.contains("no-such.lock is not a lock file that can be read"), "{}", said.err);
+    assert!(said.err.contains("no-such.lock"), "{}", said.err);
+    let newer = p.there.path().join("newer.lock");
+    std::fs::write(&newer, p.lock.replace("version: 2", "version: 7")).unwrap();
+    let said = p.verify(&newer, "");
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("newer.lock") && said.err.contains("a lock file of version 7"), "{}", said.err);
 }
 
 /// Without a name it is the lock file of the last commit, not the one that the last run wrote.

@@ -56,6 +56,7 @@ pub fn schema(kinds: &Registry) -> Value {
                     "type": ["object", "null"],
                     "additionalProperties": false,
                     "properties": {
+                        "like": { "type": "string", "description": "A profile above this one, which it overrides instead of the file." },
                         "seed": { "type": "integer" },
                         "params": { "type": "object" },
                         "stages": {
@@ -96,7 +97,14 @@ pub fn schema(kinds: &Registry) -> Value {
                     "exclude": { "$ref": "#/$defs/exclude", "description": "Combinations without a unit." },
                     "resources": { "$ref": "#/$defs/resources" },
                     "retries": { "type": ["integer", "null"], "minimum": 0, "description": "Tries after a failure." },
-                    "publish": { "type": ["string", "null"], "description": "Folder that gets a copy of the artefacts." },
+                    "publish": {
+                        "description": "Folder that gets a copy of the artefacts, or of some under other names.",
+                        "anyOf": [{ "type": ["string", "null"] }, { "type": "object", "additionalProperties": false, "properties": {
+                            "folder": { "type": "string" },
+                            "files": { "type": "object", "additionalProperties": { "type": "string" } },
+                            "at-most": { "type": ["integer", "string"], "description": "Larger artefacts are not copied." },
+                        }, "required": ["folder", "files"] }],
+                    },
                 },
                 "allOf": rules,
             },

@@ -147,7 +147,7 @@ pub fn main() -> ExitCode {
         Command::Compare(a) => compare::run(a, dir),
         Command::Report(a) => report::run(a, dir),
         Command::Doctor(a) => doctor::run(a, dir),
-        Command::Bench(a) => bench::run(a),
+        Command::Bench(a) => bench::run(a, dir),
         Command::Completions(a) => completions::run(a),
         Command::Kinds(a) => kinds::run(a),
         Command::Schema(a) => schema::run(a),

@@ -7,12 +7,14 @@
 //! | `matrices/` | completion of simulated matrices: figures 3 to 5, table 4 |
 //! | `completion/` | completion of the kernels of Multiple Features: figures 6 and 7 |
 //!
+//! `cost` says what units of each kind cost, for the order of a run and the time it tells.
 //! In each room `results` selects rows and holds the paper's numbers, and `figures` draws: the caption of a table is a matter
 //! of one file, and editing it redraws one experiment. A new kind is one file with an `impl Stage` (or `Experiment`, or `Drawings`) and one line
 //! here; the build script finds the file by the name in that impl and fingerprints all that it reaches.
 
 mod bci;
 mod completion;
+mod cost;
 mod figure1;
 mod matrices;
 mod probe;
@@ -43,7 +45,7 @@ fn add<S: Stage>(kinds: &mut Registry, stage: S)
 where
     S::Params: Sync,
 {
-    kinds.stage(Pooled(stage), code(S::NAME));
+    kinds.costed(Pooled(stage), code(S::NAME), cost::of(S::NAME));
 }
 
 /// What a unit of that kind with these parameters needs from outside, if it is a kind that fetches.

@@ -32,14 +32,22 @@ impl Numbers {
     pub fn summary(&mut self, name: &str, s: Summary) {
         if s.n > 0 {
             let sd = s.sd.is_finite().then_some(s.sd);
-            self.metrics.insert(name.into(), Metric { value: s.mean, sd, source: self.source.clone() });
+            self.metrics.insert(name.into(), Metric { value: s.mean, sd, n: Some(s.n), source: self.source.clone() });
+        }
+    }
+
+    /// A mean over `n` of which only the mean is told; nothing when it is not finite.
+    pub fn mean(&mut self, name: &str, value: f64, n: f64) {
+        if value.is_finite() {
+            let n = (n >= 1.0).then_some(n as usize);
+            self.metrics.insert(name.into(), Metric { value, sd: None, n, source: self.source.clone() });
         }
     }
 
     /// A number; nothing when there is none.
     pub fn number(&mut self, name: &str, value: Option<f64>) {
         if let Some(value) = value.filter(|v| v.is_finite()) {
-            self.metrics.insert(name.into(), Metric { value, sd: None, source: self.source.clone() });
+            self.metrics.insert(name.into(), Metric { value, sd: None, n: None, source: self.source.clone() });
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use super::join::join;
 use super::matrix::{Cell, MOST, cells};
-use super::overlay::{Declared, Entries, Overlaid, keys, whole};
+use super::overlay::{Declared, Entries, Overlaid, keys, map, whole};
 use super::seed::Defaults;
 use super::substitute::fill;
 use crate::freshness::key::derive_seed;
 use crate::kind::{Kind, Registry};
-use crate::plan::{Plan, PlannedStage, Resources, SlurmOptions, Unit, label};
+use crate::plan::{Plan, PlannedStage, Publish, Resources, SlurmOptions, Unit, label};
 use crate::value::size::bytes;
 use crate::value::typed::ParamError;
 use crate::value::{Value, ValueMap};
 use crate::yaml::ConfigError;
 use crate::yaml::{Data, Node};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
 
 type Result<T> = std::result::Result<T, ConfigError>;
@@ -247,20 +247,47 @@ fn resources(declared: &Declared) -> Result<Resources> {
     Ok(out)
 }
 
-/// The folder to copy artefacts into. A profile that is not the default has a folder of its own inside it, so that the
-/// copies of a quick run never replace those of the default profile.
-fn publish(declared: &Declared, profile: &str) -> Result<Option<PathBuf>> {
+/// The folder to copy artefacts into: `publish: folder` for all of them, or `{folder, files: {artefact: name}, at-most}`.
+/// A profile that is not the default has a folder of its own inside it, so that the copies of a quick run never replace those
+/// of the default profile.
+fn publish(declared: &Declared, profile: &str) -> Result<Option<Publish>> {
     let Some(node) = &declared.publish else { return Ok(None) };
     let what = format!("stage `{}`: `publish`", declared.name.text());
-    let Value::Str(text) = node.value() else {
-        return Err(ConfigError::at(node, format!("{what}: expected a folder, found {}", node.type_name())));
+    let mut out = Publish { folder: PathBuf::new(), files: None, at_most: None };
+    let folder = match &node.data {
+        Data::Map(_) => {
+            keys(node, &["folder", "files", "at-most"], &what)?;
+            let missing = |key: &str| ConfigError::at(node, format!("{what}: `{key}` is missing"));
+            let mut files = BTreeMap::new();
+            for (artefact, name) in map(node.get("files").ok_or_else(|| missing("files"))?, &what)? {
+                inside(Path::new(&name.text()), name, &what)?;
+                files.insert(artefact.text(), name.text());
+            }
+            out.files = Some(files);
+            if let Some(most) = node.get("at-most") {
+                out.at_most = Some(bytes(&most.value()).ok_or_else(|| {
+                    ConfigError::at(most, format!("{what}: `at-most` is a size, found {}", most.type_name()))
+                        .help("write `2MB` or a number of bytes")
+                })?);
+            }
+            node.get("folder").ok_or_else(|| missing("folder"))?
+        }
+        _ => node,
     };
-    let mut path = PathBuf::from(&text);
+    let Value::Str(text) = folder.value() else {
+        return Err(ConfigError::at(folder, format!("{what}: expected a folder, found {}", folder.type_name())));
+    };
+    out.folder = inside(&PathBuf::from(&text), folder, &what)?;
     if profile != "default" {
-        path.push(profile);
+        out.folder.push(profile);
     }
-    if !path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
-        return Err(ConfigError::at(node, format!("{what}: `{}` leaves the project's folder", path.display())));
+    Ok(Some(out))
+}
+
+/// The path, if it stays in the project's folder.
+fn inside(path: &Path, node: &Node, what: &str) -> Result<PathBuf> {
+    if path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
+        return Ok(path.to_path_buf());
     }
-    Ok(Some(path))
+    Err(ConfigError::at(node, format!("{what}: `{}` leaves the project's folder", path.display())))
 }

@@ -31,8 +31,8 @@
 //! ```
 //!
 //! A profile overrides `params` and `with` key by key, `matrix` axis by axis, and everything else as a whole. `null`
-//! removes a key or an axis. Published files of a profile that is not `default` go into a folder of its name inside the
-//! `publish` folder, and the profile has a lock file of its own. `--set name=value` sets a global parameter,
+//! removes a key or an axis. With `like: NAME` it overrides a profile above it instead of the file. Published files of a
+//! profile that is not `default` go into a folder of its name inside the `publish` folder, and the profile has a lock file of its own. `--set name=value` sets a global parameter,
 //! `--set seed=7` the run seed, `--set stage.key=value` a parameter or an axis of one stage.
 
 mod build;

@@ -14,7 +14,7 @@ pub type Entries = BTreeMap<String, (Node, Node)>;
 
 const TOP: &[&str] = &["version", "seed", "params", "profiles", "stages", "slurm"];
 const STAGE: &[&str] = &["kind", "needs", "with", "matrix", "exclude", "resources", "retries", "publish"];
-const PROFILE: &[&str] = &["seed", "params", "stages"];
+const PROFILE: &[&str] = &["like", "seed", "params", "stages"];
 const PROFILE_STAGE: &[&str] = &["with", "matrix", "exclude", "resources", "retries"];
 
 /// One stage as declared, overlays applied, nothing interpreted yet.
@@ -87,12 +87,23 @@ impl Overlaid {
     fn profile(&mut self, root: &Node, chosen: &str) -> Result<()> {
         let profiles = root.get("profiles");
         let entries = profiles.map(|p| map(p, "`profiles`")).transpose()?.unwrap_or(&[]);
-        let mut found = None;
+        let mut earlier: Vec<(String, Self)> = Vec::new();
         for (name, body) in entries {
             let what = format!("profile `{}`", name.text());
             profile_name(name)?;
-            let mut copy = self.clone();
             keys(body, PROFILE, &what)?;
+            let mut copy = match body.get("like") {
+                None => self.clone(),
+                Some(like) => match earlier.iter().find(|(known, _)| like.is(known)) {
+                    Some((_, other)) => other.clone(),
+                    None => {
+                        let names: Vec<&str> = earlier.iter().map(|(name, _)| name.as_str()).collect();
+                        let text = like.text();
+                        let message = format!("{what}: `like` names no profile above it: `{text}`");
+                        return Err(ConfigError::at(like, message).suggest(&text, &names));
+                    }
+                },
+            };
             if let Some(seed) = body.get("seed") {
                 copy.seed = whole(seed, &format!("{what}: `seed`"))?;
             }
@@ -101,11 +112,9 @@ impl Overlaid {
             for (stage, body) in stages {
                 copy.stage(stage, &what)?.override_by(body, &format!("{what}, stage `{}`", stage.text()))?;
             }
-            if name.is(chosen) {
-                found = Some(copy);
-            }
+            earlier.push((name.text(), copy));
         }
-        if let Some(found) = found {
+        if let Some((_, found)) = earlier.into_iter().find(|(name, _)| name == chosen) {
             *self = found;
             return Ok(());
         }

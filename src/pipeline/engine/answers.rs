@@ -71,8 +71,6 @@ pub enum Finding {
     LockDiffers {
         /// The unit.
         unit: String,
-        /// The artefact.
-        artefact: String,
     },
     /// Executed again, the unit wrote other bytes.
     RerunDiffers {
@@ -109,8 +107,8 @@ impl std::fmt::Display for Finding {
             Finding::Missing { unit, artefact } => {
                 write!(f, "`{unit}`: artefact `{artefact}` is missing; running the unit mends it")
             }
-            Finding::LockDiffers { unit, artefact } => {
-                write!(f, "`{unit}`: artefact `{artefact}` has other bytes than the lock file says for the same key")
+            Finding::LockDiffers { unit } => {
+                write!(f, "`{unit}`: it wrote other bytes than the lock file says for the same key")
             }
             Finding::RerunDiffers { unit, artefact } => {
                 write!(f, "`{unit}`: executed again, artefact `{artefact}` came out with other bytes")

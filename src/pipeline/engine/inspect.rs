@@ -100,7 +100,7 @@ impl Engine {
                     path: self.store().objects.path(&a.digest),
                     digest: a.digest,
                     size: a.size,
-                    published: publish.as_ref().map(|folder| folder.join(name)),
+                    published: publish.as_ref().and_then(|p| p.place(name, a.size)),
                 });
             }
             if let Some(artefact) = artefact.filter(|_| out.len() == before) {

@@ -33,10 +33,7 @@ impl Engine {
         }
         for path in self.lock_files()? {
             let lock = Lockfile::load(&path).ok_or_else(|| Error::DamagedRoots(path.clone()))?;
-            for locked in lock.stages.values().flat_map(BTreeMap::values) {
-                marked.keys.insert(locked.key);
-                marked.objects.extend(locked.artefacts.values());
-            }
+            self.store().journal.with(|index| marked.keys.extend(lock.keys(index)));
         }
         for set in roots::all(self.store().folder())?.into_iter().filter(|set| set.age < options.older_than) {
             marked.keys.extend(set.keys);

@@ -265,8 +265,7 @@ impl Engine {
         }
         for (unit, key, record) in done {
             let unit = &self.plan.units[*unit];
-            let artefacts = record.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
-            let locked = Locked { key: *key, artefacts };
+            let locked = Locked::of(key, record);
             let stage = self.plan.stages[unit.stage].name.clone();
             lock.stages.entry(stage).or_default().insert(unit.label.clone(), locked);
         }

@@ -9,7 +9,7 @@ use crate::plan::target::select;
 use crate::run::executor::{Job, Outcome};
 use crate::store::claim::Role;
 use crate::store::index::Entry;
-use crate::store::lockfile::Lockfile;
+use crate::store::lockfile::{Locked, Lockfile};
 use crate::store::objects::Health;
 use crate::store::record::Record;
 use crate::value::digest::Digest;
@@ -47,12 +47,11 @@ impl Engine {
             found.units += 1;
             let u = &self.plan().units[unit];
             let locked = lock.stages.get(&self.plan().stages[u.stage].name).and_then(|s| s.get(&u.label));
+            if locked.is_some_and(|l| l.has_key(&key) && !l.same_result(&Locked::of(&key, &record))) {
+                found.problems.push(Finding::LockDiffers { unit: u.id.clone() });
+            }
             for (name, artefact) in &record.artefacts {
                 let (unit, artefact_name) = (u.id.clone(), name.clone());
-                let differs = |l: &&crate::store::lockfile::Locked| l.key == key;
-                if locked.filter(differs).is_some_and(|l| l.artefacts.get(name) != Some(&artefact.digest)) {
-                    found.problems.push(Finding::LockDiffers { unit: unit.clone(), artefact: name.clone() });
-                }
                 if hashed.insert(artefact.digest) {
                     found.artefacts += 1;
                     found.bytes += artefact.size;

@@ -88,9 +88,20 @@ pub trait Kind: Send + Sync {
         Ok(BTreeMap::new())
     }
 
+    /// What a unit with these parameters and so many input units costs: seconds on one core of the machine that the costs
+    /// were measured on. The scheduler starts long chains first by it, and tells how long a run will take. A cost enters no
+    /// key. The default knows nothing.
+    fn cost(&self, params: &Value, inputs: usize) -> Option<f64> {
+        let _ = (params, inputs);
+        None
+    }
+
     /// Does the work of one unit.
     fn run(&self, ctx: &Context) -> StageResult;
 }
+
+/// A cost from outside the kind's own sources: [`Kind::cost`] of some kind. Correcting it makes no result stale.
+pub type Cost = fn(&Value, usize) -> Option<f64>;
 
 /// A stage kind with typed parameters: what most kinds implement.
 pub trait Stage: Send + Sync + 'static {
@@ -120,6 +131,13 @@ pub trait Stage: Send + Sync + 'static {
         Ok(BTreeMap::new())
     }
 
+    /// See [`Kind::cost`]. A cost written here is part of the kind's sources, so correcting it makes its results stale; one
+    /// that [`Registry::costed`] is given is not.
+    fn cost(&self, params: &Self::Params, inputs: usize) -> Option<f64> {
+        let _ = (params, inputs);
+        None
+    }
+
     /// Does the work of one unit.
     fn run(&self, params: &Self::Params, ctx: &Context) -> StageResult;
 }
@@ -128,6 +146,7 @@ pub trait Stage: Send + Sync + 'static {
 struct Typed<S> {
     stage: S,
     sources: Vec<(String, String)>,
+    cost: Option<Cost>,
 }
 
 impl<S: Stage> Kind for Typed<S> {
@@ -161,6 +180,13 @@ impl<S: Stage> Kind for Typed<S> {
     fn externals(&self, params: &Value, env: &Environment) -> Result<BTreeMap<String, String>, StageError> {
         self.stage.externals(&from_value(params)?, env)
     }
+    fn cost(&self, params: &Value, inputs: usize) -> Option<f64> {
+        let seconds = match self.cost {
+            Some(cost) => cost(params, inputs),
+            None => self.stage.cost(&from_value(params).ok()?, inputs),
+        };
+        seconds.filter(|s| s.is_finite() && *s >= 0.0)
+    }
     fn run(&self, ctx: &Context) -> StageResult {
         self.stage.run(&from_value(ctx.params())?, ctx)
     }
@@ -187,7 +213,18 @@ impl Registry {
     /// Adds a typed stage with the sources its code is made of (path, digest), as the build script found them.
     pub fn stage<S: Stage, P: AsRef<str>, D: AsRef<str>>(&mut self, stage: S, sources: &[(P, D)]) -> &mut Self {
         let sources = sources.iter().map(|(p, d)| (p.as_ref().to_string(), d.as_ref().to_string())).collect();
-        self.kind(Typed { stage, sources })
+        self.kind(Typed { stage, sources, cost: None })
+    }
+
+    /// The same with a cost that is no part of its sources.
+    pub fn costed<S: Stage, P: AsRef<str>, D: AsRef<str>>(
+        &mut self,
+        stage: S,
+        sources: &[(P, D)],
+        cost: Cost,
+    ) -> &mut Self {
+        let sources = sources.iter().map(|(p, d)| (p.as_ref().to_string(), d.as_ref().to_string())).collect();
+        self.kind(Typed { stage, sources, cost: Some(cost) })
     }
 
     /// The kind of that name.

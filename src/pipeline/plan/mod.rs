@@ -24,6 +24,7 @@ pub use cluster::SlurmOptions;
 use crate::kind::Kind;
 use crate::value::{Value, ValueMap};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,8 +63,37 @@ pub struct PlannedStage {
     pub resources: Resources,
     /// How often a failed unit is tried again.
     pub retries: u32,
-    /// The folder its artefacts are copied to, relative to the project.
-    pub publish: Option<PathBuf>,
+    /// Which of its artefacts are copied to where people look for them.
+    pub publish: Option<Publish>,
+}
+
+/// Which artefacts of a stage are copied out of the store, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publish {
+    /// The folder, relative to the project.
+    pub folder: PathBuf,
+    /// Artefacts and the names of their copies; `None` for all under their own names, which is what figures do.
+    pub files: Option<BTreeMap<String, String>>,
+    /// Larger artefacts are not copied.
+    pub at_most: Option<u64>,
+}
+
+impl Publish {
+    /// Where the copy of an artefact of this size goes, if it gets one.
+    pub fn place(&self, artefact: &str, size: u64) -> Option<PathBuf> {
+        let name = match &self.files {
+            None => artefact,
+            Some(files) => files.get(artefact)?,
+        };
+        self.at_most.is_none_or(|most| size <= most).then(|| self.folder.join(name))
+    }
+}
+
+impl PlannedStage {
+    /// Whether all it makes is published: it is a figure or a table, not data behind one.
+    pub fn is_shown(&self) -> bool {
+        self.publish.as_ref().is_some_and(|p| p.files.is_none())
+    }
 }
 
 impl std::fmt::Debug for PlannedStage {

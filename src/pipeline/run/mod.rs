@@ -5,6 +5,7 @@ pub(crate) mod commit;
 pub mod event;
 pub mod executor;
 pub(crate) mod finish;
+pub mod forecast;
 pub mod local;
 pub(crate) mod outcome;
 pub(crate) mod pool;
@@ -60,6 +61,9 @@ pub struct RunOptions {
     /// Start nothing new once a unit failed; on a cluster, what has not started is taken out of the queue. Without it,
     /// whatever does not depend on the failed unit goes on.
     pub fail_fast: bool,
+    /// Measures this machine on so many threads: seconds for each second of [cost](crate::Kind::cost). Asked once, when much
+    /// is to run whose time no former run tells. Without it, costs count as seconds.
+    pub speed: Option<fn(usize) -> f64>,
     /// Set it (from a signal handler, say) to stop: units in flight are asked to end, nothing new starts.
     pub cancel: Arc<AtomicBool>,
 }

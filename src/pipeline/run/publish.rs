@@ -26,9 +26,9 @@ impl Engine {
         let mut owners: HashMap<PathBuf, usize> = HashMap::new();
         let (mut written, mut failed, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         for (unit, record) in done {
-            let Some(folder) = &self.plan().stage_of(unit).publish else { continue };
+            let Some(publish) = &self.plan().stage_of(unit).publish else { continue };
             for (name, artefact) in &record.artefacts {
-                let path = folder.join(name);
+                let Some(path) = publish.place(name, artefact.size) else { continue };
                 if let Some(&first) = owners.get(&path) {
                     let (a, b) = (&self.plan().units[first].id, &self.plan().units[unit].id);
                     let path = path.display();

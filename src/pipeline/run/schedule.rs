@@ -23,6 +23,7 @@
 use super::commit::{self, Finished, Shared};
 use super::event::Event;
 use super::executor::{Executor, Reporter, Stop};
+use super::forecast::Expected;
 use super::pool::{Machine, Pool};
 use super::{Message, RunOptions, Summary};
 use crate::engine::Engine;
@@ -89,8 +90,8 @@ pub(crate) struct Scheduler<'a> {
     /// The key of each unit whose inputs are known.
     pub(super) keys: Vec<Option<Key>>,
     pub(super) tasks: Vec<Option<UnitTask>>,
-    /// Mean time of each stage's units, from former runs.
-    pub(super) means: Vec<Option<f64>>,
+    /// How long units will take. `None` until the first look has found what is to run.
+    pub(super) times: Option<Expected>,
     pub(super) pool: Pool,
     /// What the executor adds to a stage's own retries.
     pub(super) retries: u32,
@@ -125,7 +126,7 @@ impl<'a> Scheduler<'a> {
             forced,
             phases: scope.iter().map(phase).collect(),
             keys: vec![None; plan.units.len()],
-            means: plan.stages.iter().map(|s| engine.store().journal.with(|i| i.stage_mean(&s.name))).collect(),
+            times: None,
             tasks: (0..plan.units.len()).map(|_| None).collect(),
             pool: Pool::new(Machine { threads, memory, gpus: options.gpus }, executor.queue()),
             retries: executor.retries(),
@@ -194,16 +195,8 @@ impl<'a> Scheduler<'a> {
         }
         self.summary.fresh = fresh;
         let open = |&unit: &usize| !matches!(self.phases[unit], Phase::Outside | Phase::Done(_));
-        let stale = (0..plan.units.len()).filter(open).map(|unit| (unit, self.expected(unit))).collect();
-        (self.events)(Event::Planned { fresh, stale });
+        self.planned((0..plan.units.len()).filter(open).collect());
         Ok(())
-    }
-
-    /// Seconds a unit will take: as it took before, or as its stage does on average.
-    pub(super) fn expected(&self, unit: usize) -> Option<f64> {
-        let u = &self.engine.plan().units[unit];
-        let stage = &self.engine.plan().stages[u.stage].name;
-        self.engine.store().journal.with(|i| i.expected(stage, &u.label)).or(self.means[u.stage])
     }
 
     /// All inputs are done: looks for a result. Without one the unit is ready. Returns whether it is done.
@@ -229,7 +222,7 @@ impl<'a> Scheduler<'a> {
 
     pub(super) fn ready(&mut self, unit: usize) {
         self.phases[unit] = Phase::Ready;
-        self.pool.push(unit, self.expected(unit));
+        self.enqueue(unit);
     }
 
     /// Whether the run is to stop, and how.

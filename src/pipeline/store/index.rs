@@ -158,9 +158,12 @@ impl Index {
     /// Seconds the unit of that label took last time, whatever its key was. `None` when it never ran; the caller may then
     /// use [`Index::stage_mean`].
     pub fn expected(&self, stage: &str, label: &str) -> Option<f64> {
-        let labels = self.history.get(stage)?;
-        let wall = |keys: &Vec<Key>| keys.last().and_then(|k| self.records.get(k)).map(|r| r.provenance.wall);
-        labels.get(label).and_then(wall)
+        self.last(stage, label).map(|record| record.provenance.wall)
+    }
+
+    /// The last record of the unit of that label, whatever its key was.
+    pub fn last(&self, stage: &str, label: &str) -> Option<&Arc<Record>> {
+        self.history.get(stage)?.get(label)?.last().and_then(|key| self.records.get(key))
     }
 
     /// The mean time of a stage's units, each with its last time. `None` when none of them ever ran.

@@ -1,13 +1,15 @@
-//! Elements that plotters does not have: our markers, and a matrix of many cells as one picture.
+//! Elements that plotters does not have: our markers, bars side by side with their numbers, and a matrix of many cells as one picture.
 
 use std::iter::{Once, once};
 
 use plotters::element::{Drawable, PointCollection};
 use plotters::style::{Color, ShapeStyle};
+use plotters_backend::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendCoord, DrawingBackend, DrawingErrorKind};
 
-use super::style::{Marker, PAPER, Rgb};
-use crate::drawing::backend::{Pen, units};
+use super::style::{INK, Marker, PAPER, Rgb, size};
+use crate::drawing::backend::{Pen, text_style, units};
+use crate::drawing::font::Weight;
 
 /// A marker with a thin rim of paper, so that it stands off from lines and other markers.
 pub(crate) struct Dot<C> {
@@ -62,6 +64,44 @@ impl<C, DB: DrawingBackend> Drawable<DB> for Dot<C> {
         };
         to.fill_polygon(corners.iter().map(|c| near(1.3, *c)), &paper)?;
         to.fill_polygon(corners.iter().map(|c| near(1.0, *c)), &ink)
+    }
+}
+
+/// A bar between two heights, with a number at its far end.
+pub(crate) struct Bar<C> {
+    /// Where it begins and ends.
+    pub ends: [C; 2],
+    /// Moved to the right by so many points, beside the others of its group.
+    pub shift: f64,
+    /// Width in points.
+    pub width: f64,
+    pub color: Rgb,
+    pub label: String,
+}
+
+impl<'a, C> PointCollection<'a, C> for &'a Bar<C> {
+    type Point = &'a C;
+    type IntoIter = std::slice::Iter<'a, C>;
+    fn point_iter(self) -> Self::IntoIter {
+        self.ends.iter()
+    }
+}
+
+impl<C, DB: DrawingBackend> Drawable<DB> for Bar<C> {
+    fn draw<I: Iterator<Item = BackendCoord>>(
+        &self,
+        mut at: I,
+        to: &mut DB,
+        _: (u32, u32),
+    ) -> Result<(), DrawingErrorKind<DB::ErrorType>> {
+        let (Some((x, base)), Some((_, end))) = (at.next(), at.next()) else { return Ok(()) };
+        let (x, half) = (x + units(self.shift), units(self.width / 2.0));
+        let ink: ShapeStyle = self.color.filled();
+        to.draw_rect((x - half, base.min(end)), (x + half, base.max(end)), &ink, true)?;
+        // Upwards on the page is towards zero.
+        let (side, gap) = if end <= base { (VPos::Bottom, -0.8) } else { (VPos::Top, 0.8) };
+        let style = text_style(size::TICK * 0.86, Weight::Regular, INK).pos(Pos::new(HPos::Center, side));
+        to.draw_text(&self.label, &style, (x, end + units(gap)))
     }
 }
 

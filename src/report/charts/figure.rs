@@ -83,12 +83,12 @@ impl Xy {
     }
 }
 
-/// Groups of points: one group per case, one point per series.
+/// Groups of bars that begin at one: one group per case, one bar per series, each with its number.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dots {
+pub struct Bars {
     /// Names under the groups.
     pub cases: Vec<String>,
-    /// Name, and a value per case; NaN leaves the point out.
+    /// Name, and a value per case; NaN leaves the bar out.
     pub series: Vec<(String, Vec<f64>)>,
     /// Vertical axis.
     pub y: Axis,
@@ -112,8 +112,8 @@ pub struct Heat {
 pub enum Content {
     /// Curves and points.
     Xy(Xy),
-    /// Groups of points.
-    Dots(Dots),
+    /// Groups of bars.
+    Bars(Bars),
     /// A matrix.
     Heat(Heat),
 }

@@ -4,7 +4,7 @@
 use super::axis::Ruler;
 use super::figure::{Body, Content, Figure, Heat, Panel, Source};
 use super::style::{INK, SOFT, WARN, size};
-use super::{dots, heat, legend, xy};
+use super::{bars, heat, legend, xy};
 use crate::drawing::backend::Refused;
 use crate::drawing::font::{self, Weight};
 use crate::drawing::scene::{Anchor, Scene, Shape};
@@ -40,7 +40,7 @@ impl Margins {
 /// A panel with its axes fitted.
 pub(crate) enum Ready<'a> {
     Xy(xy::Fitted<'a>),
-    Dots(dots::Fitted<'a>),
+    Bars(bars::Fitted<'a>),
     Heat(&'a Heat),
 }
 
@@ -48,7 +48,7 @@ impl Ready<'_> {
     fn margins(&self) -> Margins {
         match self {
             Ready::Xy(p) => p.margins(),
-            Ready::Dots(p) => p.margins(),
+            Ready::Bars(p) => p.margins(),
             Ready::Heat(p) => heat::margins(p),
         }
     }
@@ -104,9 +104,9 @@ fn check(figure: &Figure) -> Result<(), Error> {
                     }
                 }
             }
-            Content::Dots(d) => {
+            Content::Bars(d) => {
                 if let Some(s) = d.series.iter().find(|s| s.1.len() != d.cases.len()) {
-                    return wrong(format!("points `{}` in panel {} do not match the cases", s.0, i + 1));
+                    return wrong(format!("bars `{}` in panel {} do not match the cases", s.0, i + 1));
                 }
             }
             Content::Heat(h) => {
@@ -167,7 +167,7 @@ fn grid(
         .iter()
         .map(|p| match &p.content {
             Content::Xy(xy) => Ready::Xy(xy::Fitted::new(xy, about - 40.0, height)),
-            Content::Dots(d) => Ready::Dots(dots::Fitted::new(d, about - 40.0, height)),
+            Content::Bars(d) => Ready::Bars(bars::Fitted::new(d, about - 40.0, height)),
             Content::Heat(h) => Ready::Heat(h),
         })
         .collect();
@@ -211,7 +211,7 @@ fn grid(
             panel_title(s, panels.len(), i, &titles[c], x, y);
             match p {
                 Ready::Xy(f) => f.draw(s, area)?,
-                Ready::Dots(f) => f.draw(s, area)?,
+                Ready::Bars(f) => f.draw(s, area)?,
                 Ready::Heat(h) => {
                     if let Some((_, ruler)) = &bar {
                         heat::draw(s, h, ruler, area)?;

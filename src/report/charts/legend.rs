@@ -5,7 +5,7 @@ use plotters::style::Color;
 
 use super::elements::Dot;
 use super::figure::{Content, Key, Look, Panel};
-use super::style::{DASHES, INK, Stroke, size};
+use super::style::{DASHES, INK, PALETTE, Stroke, size};
 use super::xy::stroke;
 use crate::drawing::backend::{Drawn, Refused, area, units};
 use crate::drawing::font::{self, Weight};
@@ -28,8 +28,8 @@ pub(crate) fn collect(panels: &[Panel]) -> Vec<Key> {
                 xy.lines.iter().for_each(|l| add(&l.name, Look::Line(l.look())));
                 xy.points.iter().for_each(|q| add(&q.name, Look::Point(q.stroke)));
             }
-            Content::Dots(d) => {
-                d.series.iter().enumerate().for_each(|(i, s)| add(&s.0, Look::Point(Stroke::nth(i))));
+            Content::Bars(d) => {
+                d.series.iter().enumerate().for_each(|(i, s)| add(&s.0, Look::Box(PALETTE[i % PALETTE.len()])));
             }
             Content::Heat(_) => {}
         }

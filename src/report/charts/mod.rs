@@ -11,7 +11,7 @@
 //! | `legend`: below the panels | plotters' legend lies inside the plotting area and covers data |
 
 pub mod axis;
-mod dots;
+mod bars;
 mod elements;
 pub mod figure;
 mod heat;

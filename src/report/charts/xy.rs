@@ -21,6 +21,8 @@ use crate::drawing::scene::Scene;
 pub(crate) const TICK: f64 = 2.1;
 /// Height of a row of labels above the frame.
 const MARK_ROW: f64 = size::TICK * 1.25;
+/// Least distance of two markers of a curve along the page, in points.
+const MARKERS_APART: f64 = 5.5;
 
 pub(crate) type Chart<'a, X> = ChartContext<'a, Pen<'a>, Cartesian2d<X, Ruler>>;
 
@@ -177,11 +179,19 @@ impl<'a> Fitted<'a> {
                 chart.draw_series(LineSeries::new(run.to_vec(), style))?;
             }
         }
-        // On dense curves only some points get a marker, so that the line stays visible.
-        let every = points.len().div_ceil(24).max(1);
         if let Some(marker) = look.marker {
-            let marked = points.iter().step_by(every).filter(|p| self.shows(p));
-            chart.draw_series(marked.map(|p| Dot { at: *p, shift: 0.0, marker, r: 1.9, color: look.color }))?;
+            // Where points lie close together on the page only some get a marker, so that the line stays visible.
+            let mut last: Option<i32> = None;
+            let mut apart = |p: &&(f64, f64)| {
+                let x = chart.plotting_area().map_coordinate(p).0;
+                let far = last.is_none_or(|before| (x - before).abs() >= units(MARKERS_APART));
+                last = if far { Some(x) } else { last };
+                far
+            };
+            let marked: Vec<(f64, f64)> =
+                points.iter().filter(|p| self.shows(p)).filter(|p| apart(p)).copied().collect();
+            let dot = |at| Dot { at, shift: 0.0, marker, r: 1.9, color: look.color };
+            chart.draw_series(marked.into_iter().map(dot))?;
         }
         Ok(())
     }

@@ -2,6 +2,13 @@
 //!
 //! A claim is never marked by hand: stages produce named metrics, the rule computes the verdict, and the numbers behind it
 //! are printed. When a metric is missing, or measured on data that cannot decide the claim, the verdict is "not decided".
+//!
+//! # Uncertainty
+//!
+//! A mean over few datasets may fall on either side by chance. So "A is less than B" is reproduced only when the difference exceeds twice its standard
+//! error (both means' errors, added as squares; datasets are shared, so this is on the safe side), and it is not decided where the difference has the right sign
+//! and is smaller than that, or where there is one dataset only. A rule that states a margin (a factor, points, a tolerance, a range) is decided by the means: the
+//! margin is there so that chance does not count. Each verdict says over how many datasets, draws or masks it was reached.
 //! `paper.json` holds the paper's claims; the names of all metrics are documented in [`METRICS`].
 
 mod rule;
@@ -33,8 +40,33 @@ pub struct Metric {
     /// Deviation over seeds or draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
+    /// How many datasets, draws or masks the mean is over; `None` for a number that is not a mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<usize>,
     /// The data it was measured on.
     pub source: Source,
+}
+
+impl Metric {
+    /// Standard error of the mean: 0 for a number that is not one, unknown for a mean over one.
+    pub fn standard_error(&self) -> Option<f64> {
+        match (self.n, self.sd) {
+            (Some(n), Some(sd)) if n > 1 => Some(sd / (n as f64).sqrt()),
+            (Some(_), _) => None,
+            // Files of before the count was kept.
+            (None, _) => Some(0.0),
+        }
+    }
+}
+
+/// What the means of a metric are over, in words.
+fn repeated(name: &str) -> &'static str {
+    match name.split('.').next().unwrap_or_default() {
+        "table3" => "draws",
+        "table4" | "figure3" | "figure4" | "figure5" => "matrices and masks",
+        "figure6" | "figure7" => "masks",
+        _ => "datasets",
+    }
 }
 
 /// Metrics by name.
@@ -91,6 +123,9 @@ pub struct Judged {
     pub claim: Claim,
     /// The verdict.
     pub verdict: Verdict,
+    /// Over how many datasets, draws or masks: the least of its metrics that are means, in words. Empty where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub over: String,
     /// The comparison with its numbers, or what is missing.
     pub because: String,
 }
@@ -127,7 +162,17 @@ pub fn judge(claim: &Claim, metrics: &Metrics) -> Judged {
         Some(false) => (Verdict::NotReproduced, because),
         None => (Verdict::NotDecided, because),
     };
-    Judged { claim: claim.clone(), verdict, because }
+    Judged { claim: claim.clone(), verdict, over: over(claim, metrics), because }
+}
+
+/// `over 5 datasets`: the fewest that a metric of the claim is a mean over.
+fn over(claim: &Claim, metrics: &Metrics) -> String {
+    let counts = claim.decided_by.metrics().into_iter().filter_map(|name| Some((metrics.get(name)?.n?, name)));
+    match counts.min_by_key(|(n, _)| *n) {
+        Some((1, name)) => format!("over one of the {}", repeated(name)),
+        Some((n, name)) => format!("over {n} {}", repeated(name)),
+        None => String::new(),
+    }
 }
 
 /// Decide all claims, in the file's order.
@@ -150,8 +195,9 @@ pub fn print(judged: &[Judged]) -> String {
             Verdict::NotDecided => "?",
         };
         let must = if j.claim.required { ", required" } else { "" };
+        let over = if j.over.is_empty() { String::new() } else { format!(" {}", j.over) };
         out.push_str(&format!(
-            "{sign} {}: {} ({}{must})\n    {}\n    {}\n",
+            "{sign} {}: {}{over} ({}{must})\n    {}\n    {}\n",
             j.claim.id, j.verdict, j.claim.place, j.claim.text, j.because
         ));
     }

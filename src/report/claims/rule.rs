@@ -1,15 +1,16 @@
-//! The rules that decide claims: a comparison of measured metrics, or a combination of such comparisons.
+//! The rules that decide claims: a comparison of measured metrics, or a combination of such comparisons. What uncertainty has to do
+//! with it stands in the [module above](super).
 
 use serde::{Deserialize, Serialize};
 
-use super::Metrics;
+use super::{Metric, Metrics};
 use crate::tables::number::mean_sd;
 
 /// How a claim is decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "rule", deny_unknown_fields)]
 pub enum Rule {
-    /// `left < factor * right + margin`.
+    /// `left < factor * right + margin`. Without factor and margin the difference must exceed twice its standard error.
     LessThan {
         /// Metric on the left.
         left: String,
@@ -97,6 +98,13 @@ impl Rule {
             m.get(name).map_or(format!("{name} is missing"), |m| format!("{name} = {}", mean_sd(m.value, m.sd)))
         };
         match self {
+            Rule::LessThan { left, right, factor, margin } if *factor == 1.0 && *margin == 0.0 => {
+                let (holds, how) = match (m.get(left), m.get(right)) {
+                    (Some(a), Some(b)) => less(a, b),
+                    _ => (None, String::new()),
+                };
+                (holds, format!("{} < {}{how}", show(left), show(right)))
+            }
             Rule::LessThan { left, right, factor, margin } => {
                 let holds = get(left).zip(get(right)).map(|(a, b)| a < factor * b + margin);
                 let times = if *factor == 1.0 { String::new() } else { format!("{factor} × ") };
@@ -139,6 +147,23 @@ impl Rule {
                 };
                 (holds, list(&each))
             }
+        }
+    }
+}
+
+/// Whether one mean is less than the other by more than twice the standard error of their difference, and that in words.
+fn less(a: &Metric, b: &Metric) -> (Option<bool>, String) {
+    let difference = b.value - a.value;
+    if difference.is_nan() {
+        return (None, String::new());
+    }
+    match a.standard_error().zip(b.standard_error()) {
+        _ if difference <= 0.0 => (Some(false), String::new()),
+        None => (None, ", measured once: no standard error".to_string()),
+        Some((0.0, 0.0)) => (Some(true), String::new()),
+        Some((left, right)) => {
+            let errors = difference / left.hypot(right);
+            (if errors > 2.0 { Some(true) } else { None }, format!(", by {errors:.1} standard errors"))
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::charts::axis::Axis;
-use crate::charts::figure::{Content, Dots, Figure, Panel};
+use crate::charts::figure::{Bars, Content, Figure, Panel};
 use crate::charts::style::Width;
 use crate::error::Error;
 use crate::frames::{Results, from_rows};
@@ -91,6 +91,10 @@ fn panel(title: String, ratios: &DataFrame) -> Result<Panel, Error> {
     // Equal is always in sight. `min` and `max` pass over NaN.
     let all = || series.iter().flat_map(|(_, ratios)| ratios.iter().copied());
     let (low, high) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
-    let dots = Dots { series, cases, y: Axis::log("times our time").between(low / 1.3, high * 1.3) };
-    Ok(Panel { title, content: Content::Dots(dots) })
+    let bars = Bars {
+        series,
+        cases,
+        y: Axis::log("times our time").between(if low < 1.0 { low / 1.5 } else { 0.8 }, high * 1.4),
+    };
+    Ok(Panel { title, content: Content::Bars(bars) })
 }

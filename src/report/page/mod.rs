@@ -149,6 +149,7 @@ impl ReportPage {
                 Verdict::NotDecided => "?",
             };
             let must = if j.claim.required { "; required" } else { "" };
+            let over = if j.over.is_empty() { String::new() } else { format!("<br/>{}", xml(&j.over)) };
             // Composed rules give a list of comparisons: one line each.
             let numbers = xml(&j.because).replace("; ", "<br/>").replace(" needed: ", " needed:<br/>");
             let remark = if j.claim.remark.is_empty() {
@@ -157,7 +158,7 @@ impl ReportPage {
                 format!("<p class=\"meta\">{}</p>", xml(&j.claim.remark))
             };
             out.push_str(&format!(
-                "<li id=\"claim-{}\"><div><p>{}</p><p class=\"meta\">{}{must}</p></div>\n<p class=\"verdict {}\"><span aria-hidden=\"true\">{sign} </span>{}</p>\n<div><p class=\"numbers\">{numbers}</p>{remark}</div></li>\n",
+                "<li id=\"claim-{}\"><div><p>{}</p><p class=\"meta\">{}{must}</p></div>\n<p class=\"verdict {}\"><span aria-hidden=\"true\">{sign} </span>{}{over}</p>\n<div><p class=\"numbers\">{numbers}</p>{remark}</div></li>\n",
                 xml(&j.claim.id),
                 xml(&j.claim.text),
                 xml(&j.claim.place),

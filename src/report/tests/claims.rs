@@ -4,7 +4,7 @@ use report::claims::*;
 use report::source::Source;
 
 fn metric(value: f64, source: Source) -> Metric {
-    Metric { value, sd: None, source }
+    Metric { value, sd: None, n: None, source }
 }
 
 fn documented() -> Vec<&'static str> {
@@ -50,6 +50,42 @@ fn verdicts_follow_the_numbers() {
     // Verdicts survive a file.
     let json = serde_json::to_string(&all).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Judged>>(&json).unwrap(), all);
+}
+
+#[test]
+fn a_difference_counts_when_it_exceeds_twice_its_standard_error() {
+    let claims = read(PAPER).unwrap();
+    let c = claims.iter().find(|c| c.id == "much-missing-depth").unwrap();
+    let judged = |deep: f64, sd: f64, n: usize| {
+        let one = |value| Metric { value, sd: (n > 1).then_some(sd), n: Some(n), source: Source::Generated };
+        let names = [("figure5.depth2.mse", deep), ("figure5.depth1.mse", 1.0)];
+        judge(c, &names.into_iter().map(|(name, value)| (name.to_string(), one(value))).collect())
+    };
+    // Standard error of the difference: 0.3 sqrt(2 / 9) = 0.141.
+    let j = judged(0.7, 0.3, 9);
+    assert_eq!((j.verdict, j.over.as_str()), (Verdict::Reproduced, "over 9 matrices and masks"));
+    assert!(j.because.ends_with(", by 2.1 standard errors"), "{}", j.because);
+    assert!(print(&[j]).contains("much-missing-depth: reproduced over 9 matrices and masks (section"));
+    // The same difference with more spread, or over fewer masks, may be chance.
+    assert_eq!(judged(0.7, 0.4, 9).verdict, Verdict::NotDecided);
+    assert_eq!(judged(0.7, 0.3, 5).verdict, Verdict::NotDecided);
+    let once = judged(0.7, 0.3, 1);
+    assert_eq!(once.verdict, Verdict::NotDecided);
+    assert!(once.because.contains("measured once") && once.over.contains("one of the"), "{once:?}");
+    // The wrong sign is not reproduced, however large the spread.
+    assert_eq!(judged(1.1, 0.3, 9).verdict, Verdict::NotReproduced);
+}
+
+#[test]
+fn a_stated_margin_is_decided_by_the_means() {
+    let claims = read(PAPER).unwrap();
+    let c = claims.iter().find(|c| c.id == "rank-matters-little").unwrap();
+    for (other, want) in [(94.0, Verdict::Reproduced), (89.0, Verdict::NotReproduced)] {
+        let one = |value| Metric { value, sd: Some(30.0), n: Some(2), source: Source::Generated };
+        let m = [("figure7.rank50.accuracy", 95.0), ("figure7.rank200.accuracy", other)];
+        let j = judge(c, &m.into_iter().map(|(name, value)| (name.to_string(), one(value))).collect());
+        assert_eq!((j.verdict, j.over.as_str()), (want, "over 2 masks"));
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! `repro bench engine`: what the engine itself costs, measured on units that do next to nothing. `repro bench draw`: the
-//! timings that `benches/` measured against other programs, as a figure.
+//! timings that `benches/` measured against other programs, as a figure. `repro bench costs`: the cost model beside the times in the store.
 
 use crate::cli::own::output::write;
 use crate::cli::{json, output};
 use ::report::figures::{read_timings, speed};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Measure the program on this machine
 #[derive(clap::Args, Debug)]
@@ -18,6 +18,7 @@ pub struct Args {
 enum What {
     Engine(EngineArgs),
     Draw(DrawArgs),
+    Costs(super::costs::Args),
 }
 
 /// Draw the timings that benches/peers.sh measured
@@ -53,8 +54,9 @@ struct EngineArgs {
 }
 
 /// Run the command.
-pub fn run(args: &Args) -> anyhow::Result<u8> {
+pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     match &args.what {
+        What::Costs(args) => super::costs::run(args, dir),
         What::Engine(args) => engine(args),
         What::Draw(args) => draw(args),
     }

@@ -32,7 +32,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let engine = project.engine()?;
     let targets = targets(engine.plan(), &args.ids)?;
     let options = RunOptions { targets, ..RunOptions::default() };
-    let published = |unit: usize| engine.plan().stage_of(unit).publish.is_some();
+    let published = |unit: usize| engine.plan().stage_of(unit).is_shown();
     let upstream: Vec<_> = engine.dry_run(&options)?.into_iter().filter(|p| !published(p.unit)).collect();
     if let Some(first) = upstream.first() {
         message!("{} results that these figures draw are not up to date, the first is `{}`:", upstream.len(), first.id);
@@ -46,7 +46,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
 }
 
 fn targets(plan: &Plan, ids: &[String]) -> anyhow::Result<Vec<String>> {
-    let all: Vec<&str> = plan.stages.iter().filter(|s| s.publish.is_some()).map(|s| s.name.as_str()).collect();
+    let all: Vec<&str> = plan.stages.iter().filter(|s| s.is_shown()).map(|s| s.name.as_str()).collect();
     if all.is_empty() {
         anyhow::bail!("no stage of pipeline.yaml has `publish`, so there are no figures");
     }

@@ -58,7 +58,7 @@ pub fn read_outcome(engine: &Engine) -> Result<Outcome> {
                 "metrics.json" => outcome.metrics.extend(serde_json::from_str::<Metrics>(&text(&file.path)?)?),
                 RESULTS => outcome.results.push((stage.name.clone(), from_parquet(&fs_err::read(&file.path)?)?)),
                 "source.json" => outcome.sources.push(serde_json::from_str(&text(&file.path)?)?),
-                name if stage.publish.is_some() && name.ends_with(".json") => {
+                name if stage.is_shown() && name.ends_with(".json") => {
                     let card: Card = serde_json::from_str(&text(&file.path)?)?;
                     let files = found.iter().filter_map(|f| Some((ending(&f.artefact, &card.id)?, f.path.clone())));
                     outcome.rendered.push(Rendered { stage: stage.name.clone(), files: files.collect(), card });

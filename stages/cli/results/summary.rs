@@ -143,7 +143,7 @@ mod tests {
 
     fn metrics(of: &[(&str, f64)]) -> Metrics {
         let one = |&(name, value): &(&str, f64)| {
-            (name.to_owned(), Metric { value, sd: Some(1.5), source: Source::Simulated })
+            (name.to_owned(), Metric { value, sd: Some(1.5), n: Some(3), source: Source::Simulated })
         };
         of.iter().map(one).collect()
     }

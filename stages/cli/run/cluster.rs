@@ -108,7 +108,7 @@ fn drive(engine: &Engine, folder: &RunFolder, options: RunOptions, begun: Instan
     let (program, project) = (std::env::current_exe()?, &engine.plan().folder);
     let worker = [&program.to_string_lossy(), "-C", &project.to_string_lossy(), "exec-chunk"];
     let worker = worker.map(str::to_string).to_vec();
-    run::execute_with(engine, options, begun, flags, |options, events| {
+    run::execute_with(engine, options, begun, flags, None, |options, events| {
         slurm::drive(engine, folder, worker, options, events)
     })
 }

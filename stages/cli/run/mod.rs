@@ -6,11 +6,13 @@
 //! | `fetch` | data over the network: before a run, and `repro fetch` |
 //! | `progress` | the lines and bars that a run shows |
 //! | `remaining` | the estimate of the time that remains |
+//! | `speed` | how fast this machine is, for the estimate before a first run |
 
 pub mod cluster;
 pub mod fetch;
 mod progress;
-mod remaining;
+pub mod remaining;
+pub mod speed;
 
 use crate::cli::console::message;
 use crate::cli::options::{View, key_value, quoted};
@@ -93,6 +95,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         jobs: args.jobs.unwrap_or(0) as usize,
         force,
         fail_fast: args.fail_fast,
+        speed: Some(speed::measure),
         ..RunOptions::default()
     };
     anyhow::ensure!(
@@ -138,19 +141,26 @@ fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Res
 /// Runs with a progress display and Ctrl-C handling, prints the summary and returns the exit code. Times count from `start`;
 /// `flags` are those that the same command needs to resume.
 pub fn execute(engine: &Engine, options: RunOptions, start: Instant, flags: &str) -> anyhow::Result<u8> {
-    execute_with(engine, options, start, flags, |options, events| engine.run(options, events))
+    let threads = if options.jobs == 0 { cores() } else { options.jobs };
+    execute_with(engine, options, start, flags, Some(threads), |options, events| engine.run(options, events))
 }
 
-/// The same, with `run` in place of the local executor.
+/// Processors that this process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The same, with `run` in place of the local executor. `threads` are those of this process that units share, if they run here.
 pub fn execute_with(
     engine: &Engine,
     mut options: RunOptions,
     start: Instant,
     flags: &str,
+    threads: Option<usize>,
     run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
 ) -> anyhow::Result<u8> {
     options.cancel = signals::stop_flag()?;
-    let display = Display::new(engine, &options);
+    let display = Display::new(engine, &options, threads);
     let summary = std::thread::scope(|scope| {
         let watcher = std::thread::Builder::new().name("display".into());
         if let Err(e) = watcher.spawn_scoped(scope, || display.watch()) {

@@ -18,6 +18,10 @@ const QUIET: Duration = Duration::from_secs(3);
 const TICK: Duration = Duration::from_millis(100);
 /// How long units in flight may take to end after Ctrl-C.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time between estimates of the time left.
+const FORECAST: Duration = Duration::from_secs(1);
+/// Seconds from which on a run says beforehand how long it will take.
+const WORTH_TELLING: f64 = 15.0;
 /// How many of the running units a line names.
 const NAMED: usize = 3;
 
@@ -41,6 +45,10 @@ struct Tally<'a> {
     /// Units to do, by stage.
     stage_todo: Vec<usize>,
     remaining: Remaining,
+    /// The words about the time left, and when they were found: a rehearsal of a large plan takes milliseconds.
+    left: (Option<String>, Option<Instant>),
+    /// Threads that units share, if they run here.
+    threads: Option<usize>,
     running: BTreeMap<usize, String>,
     bars: Option<Bars>,
     ended: bool,
@@ -54,8 +62,9 @@ struct Bars {
 }
 
 impl<'a> Display<'a> {
-    /// A display for a run with these options; its `cancel` is the flag that Ctrl-C raises.
-    pub fn new(engine: &'a Engine, options: &RunOptions) -> Display<'a> {
+    /// A display for a run with these options, whose `cancel` is the flag that Ctrl-C raises, on so many threads of this
+    /// process.
+    pub fn new(engine: &'a Engine, options: &RunOptions, threads: Option<usize>) -> Display<'a> {
         let (plan, terminal) = (engine.plan(), std::io::stderr().is_terminal() && !dumb());
         let bars = terminal.then(|| {
             let area = MultiProgress::new();
@@ -72,6 +81,8 @@ impl<'a> Display<'a> {
             done: 0,
             stage_todo: vec![0; plan.stages.len()],
             remaining: Remaining::default(),
+            left: (None, None),
+            threads,
             running: BTreeMap::new(),
             bars,
             ended: false,
@@ -140,17 +151,19 @@ impl Tally<'_> {
         match event {
             Event::Planned { stale, .. } => {
                 self.todo = stale.len();
-                self.remaining = Remaining::new(stale);
+                self.remaining = Remaining::new(stale, self.threads);
                 for &(unit, _) in stale {
                     self.stage_todo[self.plan.units[unit].stage] += 1;
                 }
+                self.foretell();
             }
             Event::Started { unit, .. } => {
-                self.remaining.start(*unit, Instant::now());
+                self.remaining.start(*unit, self.start.elapsed().as_secs_f64());
                 self.running.insert(*unit, String::new());
                 self.bar(*unit);
             }
             Event::Progress { unit, fraction, message } => {
+                self.remaining.progress(*unit, *fraction);
                 self.running.insert(*unit, format!(" {:.0}% {message}", fraction * 100.0));
             }
             Event::Finished { unit, wall, .. } => self.ended(*unit, Some(*wall)),
@@ -225,12 +238,16 @@ impl Tally<'_> {
     }
 
     fn refresh(&mut self) {
-        if let Some(bars) = &self.bars {
-            bars.current.set_message(self.line());
-            bars.current.tick();
+        if self.bars.is_some() {
+            let line = self.line();
+            if let Some(bars) = &self.bars {
+                bars.current.set_message(line);
+                bars.current.tick();
+            }
         } else if self.last_line.elapsed() >= QUIET {
             self.last_line = Instant::now();
-            message!("{}", self.line());
+            let line = self.line();
+            message!("{line}");
         }
     }
 
@@ -242,10 +259,24 @@ impl Tally<'_> {
         if more > 0 { format!("{} and {more} more", named.join(", ")) } else { named.join(", ") }
     }
 
-    fn line(&self) -> String {
+    /// Says before a long run how long it will take.
+    fn foretell(&self) {
+        let Some(threads) = self.threads else { return };
+        let (seconds, unknown) = self.remaining.seconds(self.plan, 0.0);
+        if seconds >= WORTH_TELLING {
+            let how = if unknown { "at least" } else { "about" };
+            let (units, time) = (count(self.todo, "unit"), crate::cli::text::seconds(seconds));
+            self.print_line(&format!("{units} to run: {how} {time} on {} of this machine", count(threads, "thread")));
+        }
+    }
+
+    fn line(&mut self) -> String {
         let spent = self.start.elapsed();
         let mut line = format!("{}/{} after {}", self.done, count(self.todo, "unit"), duration(spent));
-        if let Some(left) = self.remaining.words(|unit| self.plan.units[unit].stage, spent, Instant::now()) {
+        if self.left.1.is_none_or(|then| then.elapsed() >= FORECAST) {
+            self.left = (self.remaining.words(self.plan, spent.as_secs_f64()), Some(Instant::now()));
+        }
+        if let Some(left) = &self.left.0 {
             line += &format!(", {left}");
         }
         if !self.running.is_empty() {

@@ -3,19 +3,18 @@
 //! A unit whose key is the same there must have written the same bytes. Where the key differs (other code, another
 //! arithmetic such as a GPU), bytes may differ; then the metrics are compared as numbers, each within the tolerance that it
 //! declares ([`report::claims::tolerance`]), and every claim must get the same verdict. A lock file holds digests only, so
-//! the numbers behind it are looked for in this store and in the store beside the lock file.
+//! the numbers behind it are looked for in this store and in the store beside the lock file, by the unit's record there.
 //!
 //! Without a LOCK it is the project's own lock file as it was committed: the file on disk is rewritten by every run, so it
 //! would agree with whatever was computed last.
 
 use anyhow::{Context as _, Result};
-use pipeline::store::lockfile::Lockfile;
-use pipeline::store::objects::Objects;
+use pipeline::store::Store;
+use pipeline::store::lockfile::{Locked, Lockfile};
 use pipeline::{Digest, Engine};
 use report::claims::{Metrics, PAPER, judge_all, read, tolerance};
 use serde::Serialize;
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -31,8 +30,8 @@ pub struct Theirs {
 impl Theirs {
     /// A lock file by its path.
     pub fn file(path: &Path) -> Result<Self> {
-        let lock =
-            Lockfile::load(path).with_context(|| format!("{} is not a lock file that can be read", path.display()))?;
+        let text = fs_err::read_to_string(path)?;
+        let lock = Lockfile::read(&text).with_context(|| format!("cannot compare with {}", path.display()))?;
         let store = Self::beside(path.parent().unwrap_or(Path::new(".")));
         Ok(Self { lock, name: path.display().to_string(), store })
     }
@@ -45,11 +44,9 @@ impl Theirs {
         git.arg("-C").arg(folder).arg("show").arg(format!("HEAD:./{name}")).stdin(Stdio::null());
         match git.output() {
             Ok(shown) if shown.status.success() => {
-                let mut copy = tempfile::NamedTempFile::new()?;
-                copy.write_all(&shown.stdout)?;
-                let committed = Self::file(copy.path())
-                    .with_context(|| format!("{name} of the last commit is not a lock file that can be read"))?;
-                Ok(Self { name: format!("{} as committed", path.display()), store: Self::beside(folder), ..committed })
+                let lock = Lockfile::read(&String::from_utf8_lossy(&shown.stdout))
+                    .with_context(|| format!("cannot compare with {name} of the last commit"))?;
+                Ok(Self { lock, name: format!("{} as committed", path.display()), store: Self::beside(folder) })
             }
             _ => {
                 let found = Self::file(path)?;
@@ -59,7 +56,7 @@ impl Theirs {
     }
 
     fn beside(folder: &Path) -> PathBuf {
-        folder.join(".repro").join("objects")
+        folder.join(".repro")
     }
 }
 
@@ -86,7 +83,7 @@ pub struct Against {
     equal: usize,
     /// Units with other keys and other bytes, judged by their numbers.
     other: Vec<String>,
-    /// Artefacts with equal keys and other bytes: a real difference.
+    /// Units with equal keys and other bytes: a real difference.
     broken: Vec<String>,
     /// Units that the lock file does not know.
     unknown: usize,
@@ -106,9 +103,14 @@ pub struct Against {
 
 /// Compares the current results of the targets with a lock file.
 pub fn compare(engine: &Engine, targets: &[String], theirs: &Theirs) -> Result<Against> {
-    let beside = Objects::new(theirs.store.clone());
-    let object = |digest: &Digest| -> Option<PathBuf> {
-        [engine.store().objects.path(digest), beside.path(digest)].into_iter().find(|p| p.exists())
+    // A folder without a store is an empty one.
+    let beside = Store::open(theirs.store.clone())?;
+    let behind = |locked: &Locked, stage: &str, label: &str| -> Option<PathBuf> {
+        [engine.store(), &beside].into_iter().find_map(|store| {
+            let (_, record) = store.journal.with(|index| locked.find(index, stage, label))?;
+            let path = store.objects.path(&record.artefacts.get("metrics.json")?.digest);
+            path.exists().then_some(path)
+        })
     };
     let units: HashMap<&str, usize> = engine.plan().units.iter().enumerate().map(|(i, u)| (u.id.as_str(), i)).collect();
     let (fresh, stale): (Vec<_>, Vec<_>) = engine.why(targets)?.into_iter().partition(|w| w.fresh);
@@ -121,23 +123,29 @@ pub fn compare(engine: &Engine, targets: &[String], theirs: &Theirs) -> Result<A
     for files in located.chunk_by(|a, b| a.unit == b.unit) {
         let id = files[0].unit.as_str();
         let unit = &engine.plan().units[units[id]];
-        let known = theirs.lock.stages.get(&engine.plan().stages[unit.stage].name).and_then(|s| s.get(&unit.label));
+        let stage = engine.plan().stages[unit.stage].name.as_str();
+        let known = theirs.lock.stages.get(stage).and_then(|s| s.get(&unit.label));
         let Some(known) = known else {
             found.unknown += 1;
             continue;
         };
-        let differ: Vec<_> = files.iter().filter(|f| known.artefacts.get(&f.artefact) != Some(&f.digest)).collect();
-        if differ.is_empty() {
+        let Some(key) = keys[id] else { continue };
+        let now = Locked::new(&key, files.iter().map(|f| (f.artefact.as_str(), f.digest)));
+        if now.same_result(known) {
             found.equal += 1;
-        } else if keys[id] == Some(known.key) {
-            found.broken.extend(differ.iter().map(|f| format!("{id}: {}", f.artefact)));
+        } else if known.has_key(&key) {
+            found.broken.push(id.to_string());
         } else {
             found.other.push(id.to_string());
         }
         let Some(file) = files.iter().find(|f| f.artefact == "metrics.json") else { continue };
         let metrics = |path: &Path| -> Result<Metrics> { Ok(serde_json::from_str(&fs_err::read_to_string(path)?)?) };
         here.extend(metrics(&file.path)?);
-        match known.artefacts.get("metrics.json").and_then(object) {
+        if now.same_result(known) {
+            there.extend(metrics(&file.path)?);
+            continue;
+        }
+        match behind(known, stage, &unit.label) {
             Some(path) => there.extend(metrics(&path)?),
             None => found.without_numbers.push(id.to_string()),
         }

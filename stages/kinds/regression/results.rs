@@ -110,8 +110,12 @@ fn points(fits: &DataFrame) -> Result<DataFrame> {
 fn drops(points: &DataFrame) -> Result<DataFrame> {
     let mean = |which: Expr| col("mean").filter(which);
     let (rank, truth) = (col("rank"), col("true_rank"));
-    let aggregates =
-        [mean(rank.clone().lt(truth.clone())).last().alias("below"), mean(rank.eq(truth)).first().alias("at")];
+    let at = rank.clone().eq(truth.clone());
+    let aggregates = [
+        mean(rank.lt(truth)).last().alias("below"),
+        mean(at.clone()).first().alias("at"),
+        col("n").filter(at).first().alias("n"),
+    ];
     Ok(points.clone().lazy().group_by_stable(CURVE.map(col)).agg(aggregates).collect()?)
 }
 
@@ -158,19 +162,20 @@ fn metrics(results: &DataFrame, out: &mut Numbers) -> Result<()> {
     let drops = drops(&curves(results)?)?;
     for (name, map, true_rank) in [("small", "20x10", 5), ("large", "100x40", 20)] {
         let here = drops.only(col("map").eq(lit(map)).and(col("true_rank").eq(lit(true_rank))))?;
+        let (l, n) = (here.numbers("l")?, here.numbers("n")?);
         let errors = here.numbers("below")?.into_iter().zip(here.numbers("at")?);
-        for (l, (below, at)) in here.numbers("l")?.into_iter().zip(errors) {
-            out.number(&format!("figure2.{name}.l{l}.mse"), Some(at));
+        for ((l, n), (below, at)) in l.into_iter().zip(n).zip(errors) {
+            out.mean(&format!("figure2.{name}.l{l}.mse"), at, n);
             if l == 10_000.0 {
-                out.number(&format!("figure2.{name}.before.mse"), Some(below));
-                out.number(&format!("figure2.{name}.after.mse"), Some(at));
+                out.mean(&format!("figure2.{name}.before.mse"), below, n);
+                out.mean(&format!("figure2.{name}.after.mse"), at, n);
             }
         }
     }
     let rows = bounded(results)?.with("rank", 5)?;
     if rows.height() > 0 {
         let gap = rows.clone().lazy().with_column((col("validation_mse") - col("train_mse")).alias("gap"));
-        out.number("bound.gap", Some(gap.select(summary("gap")).collect()?.listed()?[0].mean));
+        out.summary("bound.gap", gap.select(summary("gap")).collect()?.listed()?[0]);
         let (l, gamma) = (rows.distinct("l")?[0], rows.summary("largest")?.max);
         out.number("bound.term", term(l, 5, gamma, BoundVersion::AsProved));
         out.number("bound.printed", term(l, 5, gamma, BoundVersion::AsPrinted));

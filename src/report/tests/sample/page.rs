@@ -14,7 +14,7 @@ pub fn page() -> ReportPage {
     for (i, line) in report::claims::METRICS.lines().enumerate() {
         if let Some((name, _)) = line.split_once(": ") {
             let source = if name.starts_with("table3") { Source::Simulated } else { Source::Generated };
-            m.insert(name.into(), Metric { value: super::noise(i) * 3.0, sd: Some(0.1), source });
+            m.insert(name.into(), Metric { value: super::noise(i) * 3.0, sd: Some(0.1), n: Some(5), source });
         }
     }
     let n = 600;

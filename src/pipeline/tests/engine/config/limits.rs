@@ -115,3 +115,31 @@ fn every_profile_is_checked() {
     let yaml = "version: 1\nprofiles: {a: {}, z: {stages: {nope: {}}}}\nstages: {s: {kind: toy}}\n";
     assert!(refuse(yaml).contains("profile `z`: there is no stage `nope`"));
 }
+
+#[test]
+fn a_profile_may_start_from_one_above_it() {
+    let p = crate::common::Project::new();
+    let yaml = "version: 1\nparams: {n: 1..2}\nstages: {s: {kind: toy, with: {rank: 1}, matrix: {x: \"${n}\"}}}\nprofiles:\n  \
+                all: {params: {n: 1..3}, stages: {s: {with: {rank: 5}}}}\n  more: {like: all, stages: {s: {with: {sleep_ms: 1}}}}\n";
+    let ranks = |profile: &str| -> Vec<i64> {
+        let plan = p.plan_as(yaml, profile);
+        plan.units.iter().map(|u| u.params.get("rank").and_then(pipeline::Value::as_i64).unwrap()).collect()
+    };
+    assert_eq!((ranks("default"), ranks("all"), ranks("more")), (vec![1; 2], vec![5; 3], vec![5; 3]));
+    for other in ["like: most", "like: more"] {
+        let error = refuse(&yaml.replace("like: all", other));
+        assert!(error.contains("profile `more`: `like` names no profile above it"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_published_is_checked() {
+    let with = |publish: &str| refuse(&format!("version: 1\nstages: {{s: {{kind: toy, publish: {publish}}}}}\n"));
+    assert!(with("[a]").contains("`publish`: expected a folder"));
+    assert!(with("../out").contains("leaves the project's folder"));
+    assert!(with("{folder: figures}").contains("`publish`: `files` is missing"));
+    assert!(with("{files: {out.txt: o.txt}}").contains("`publish`: `folder` is missing"));
+    assert!(with("{folder: figures, files: {out.txt: ../o.txt}}").contains("leaves the project's folder"));
+    assert!(with("{folder: figures, files: {out.txt: o.txt}, at-most: lots}").contains("`at-most` is a size"));
+    assert!(with("{folder: figures, files: {out.txt: o.txt}, most: 1}").contains("most"));
+}

@@ -145,6 +145,22 @@ fn published_copies_come_back() {
 }
 
 #[test]
+fn chosen_artefacts_are_published_under_their_own_names_and_only_small_ones() {
+    let p = Project::new();
+    let yaml = |most: &str| {
+        let publish =
+            format!("{{folder: figures, files: {{out.txt: data/s.txt, none.txt: none.txt}}, at-most: {most}}}");
+        format!("version: 1\nstages: {{s: {{kind: toy, publish: {publish}}}}}\n")
+    };
+    assert!(p.run(&yaml("1")).published.is_empty(), "it has more than one byte");
+    assert_eq!(p.run(&yaml("1MB")).published, [std::path::Path::new("figures/data/s.txt")]);
+    let engine = p.engine(&yaml("1MB"));
+    let kept = std::fs::read(&engine.locate(&["s"], None).unwrap()[0].path).unwrap();
+    assert_eq!(std::fs::read(p.path("figures/data/s.txt")).unwrap(), kept);
+    assert!(!engine.plan().stages[0].is_shown(), "data behind a figure are not a figure");
+}
+
+#[test]
 fn a_profile_keeps_its_copies_and_its_lock_file_apart() {
     let p = Project::new();
     let yaml = format!("{CHAIN}profiles: {{smoke: {{seed: 8}}}}\n");
@@ -182,7 +198,7 @@ fn jobs_do_not_change_the_lock() {
             p.lock()
         })
         .collect();
-    assert!(locks[0].contains("\"rank=2,x=1.0\": {key: "), "{}", locks[0]);
+    assert!(locks[0].contains("\"rank=2,x=1.0\": \""), "{}", locks[0]);
     assert_eq!(locks[0], locks[1]);
     assert_eq!(locks[0], locks[2]);
 }

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod claims;
+mod forecast;
 mod overhead;
 mod scale;
 mod stop;

@@ -174,7 +174,7 @@ proptest! {
         let lock = p.lock();
         for id in &covered {
             let label = id.split_once('/').map_or("", |(_, label)| label);
-            prop_assert!(lock.contains(&format!("\"{label}\": {{key")), "`{id}` is not in the lock file:\n{lock}");
+            prop_assert!(lock.contains(&format!("    \"{label}\": \"")), "`{id}` is not in the lock file:\n{lock}");
         }
     }
 }

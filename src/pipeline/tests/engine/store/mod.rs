@@ -3,4 +3,5 @@
 mod faults;
 mod gc;
 mod interleavings;
+mod lockfile;
 mod locks;
