@@ -75,6 +75,10 @@ pub fn pull(engine: &Engine, remote: &Remote, options: &Options<'_>) -> Result<P
         notes: catalogue.notes.clone(),
         ..Pulled::default()
     };
+    if lacking.lock_unreadable {
+        let name = engine.lock_path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        out.notes.push(format!("{name} cannot be read (a merge conflict?), so what comes was not compared with it"));
+    }
     let mut units: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     let mut wanted: BTreeMap<Key, Arc<Record>> = BTreeMap::new();
     for (unit, key, record) in lacking.wanted {

@@ -40,6 +40,8 @@ pub struct Lacking {
     pub unknown: usize,
     /// Ids of units that the lock file knows with the same key and other bytes: not wanted.
     pub refused: Vec<String>,
+    /// Whether the lock file is there and cannot be read, so that nothing was compared with it.
+    pub lock_unreadable: bool,
 }
 
 /// Whether an entry of somebody else's store is what it says: see the table at the head of this module.
@@ -76,7 +78,9 @@ impl Engine {
     pub fn lacking(&self, targets: &[String], known: impl Fn(&Key) -> Option<Arc<Record>>) -> Result<Lacking> {
         self.store().journal.refresh()?;
         let (scope, judge, plan) = (self.scope_of(targets)?, self.judge(), self.plan());
-        let lock = Lockfile::load(&self.lock_path()).unwrap_or_default();
+        let lock = Lockfile::load(&self.lock_path());
+        let lock_unreadable = lock.is_none() && self.lock_path().exists();
+        let lock = lock.unwrap_or_default();
         let locked: HashMap<Key, _> =
             lock.stages.values().flat_map(|units| units.values()).map(|line| (line.key, &line.artefacts)).collect();
         let agrees = |key: &Key, record: &Record| match locked.get(key) {
@@ -86,7 +90,7 @@ impl Engine {
             }
             None => true,
         };
-        let mut out = Lacking::default();
+        let mut out = Lacking { lock_unreadable, ..Lacking::default() };
         let mut records: Vec<Option<Arc<Record>>> = vec![None; plan.units.len()];
         for unit in (0..plan.units.len()).filter(|&u| scope[u]) {
             if plan.units[unit].inputs.iter().any(|&i| records[i].is_none()) {
