@@ -67,6 +67,7 @@
 //! | how do two processes avoid working on the same unit | [`store::owner`] |
 //! | in what order do units run, and where | [`run`], [`run::executor`] |
 //! | how does it run on a cluster | [`run::slurm`], options in [`plan::cluster`] |
+//! | how do results come from another store | [`engine::share`] |
 //! | how does an editor check pipeline.yaml | [`mod@schema`] |
 //! | how are parameters compared and hashed | [`value`] |
 //! | what does the engine itself cost | [`mod@bench`] |
@@ -92,13 +93,14 @@ pub use engine::answers::{
     CollectReason, Collected, CollectedGroup, Finding, Located, StageStatus, UnitLog, Verified, Why,
 };
 pub use engine::collect::CollectOptions;
+pub use engine::share::Lacking;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Result};
 pub use freshness::key::{Key, KeyParts};
 pub use freshness::stale::Stale;
 pub use kind::context::{Context, Environment, Input, InputError};
 pub use kind::{Cost, Kind, Registry, Stage, StageError, StageResult};
-pub use plan::{Plan, PlannedStage, Publish, Resources, SlurmOptions, Unit};
+pub use plan::{Plan, PlannedStage, Publish, RemoteOptions, Resources, SlurmOptions, Unit};
 pub use run::event::Event;
 pub use run::executor::{Executor, Job, Outcome, Report, Reporter, Stop};
 pub use run::forecast::{Left, critical_path, rehearse, replay};

@@ -42,6 +42,23 @@ pub fn schema(kinds: &Registry) -> Value {
             "version": { "const": 1, "description": "Version of this format." },
             "seed": { "type": "integer", "description": "Seed of the run; 0 when absent." },
             "params": { "type": "object", "description": "Values for ${name} anywhere below." },
+            "remotes": {
+                "type": "object",
+                "description": "Where results are pushed to and pulled from, by name; never credentials.",
+                "propertyNames": { "pattern": "^[^/:]+$" },
+                "additionalProperties": { "anyOf": [
+                    { "type": "string", "minLength": 1, "description": "A folder, https://... or s3://BUCKET/PREFIX." },
+                    {
+                        "type": "object", "required": ["url"], "additionalProperties": false,
+                        "properties": {
+                            "url": { "type": "string", "minLength": 1 },
+                            "endpoint": { "type": "string", "description": "The server of an S3 bucket." },
+                            "region": { "type": "string" },
+                            "style": { "enum": ["path", "host"], "description": "How the bucket is named to its server." },
+                        },
+                    },
+                ] },
+            },
             "slurm": { "type": "object", "description": "How stages run on a cluster." },
             "stages": {
                 "type": "object",

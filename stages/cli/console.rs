@@ -79,8 +79,10 @@ pub fn is_machine(error: &anyhow::Error) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     error.chain().any(|cause| {
         let engine = cause.downcast_ref::<pipeline::Error>();
+        let remote = cause.downcast_ref::<remote::Error>();
         let system = cause.downcast_ref::<std::io::Error>();
         matches!(engine, Some(DiskFull(_) | ReadOnly(_) | Io { .. } | Busy { .. } | Executor(_)))
+            || matches!(remote, Some(remote::Error::Remote { .. } | remote::Error::File { .. }))
             || system.is_some_and(|e| matches!(e.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem))
     })
 }

@@ -6,15 +6,20 @@
 //! | `show/` | `status`, `why`, `dag` |
 //! | `results/` | `figures`, `compare`, `report` |
 //! | `store/` | `path`, `get`, `log`, `gc`, `verify` |
+//! | `share/` | results that travel: `push`, `pull` |
+//! | `diff/` | `diff`: two sets of results compared |
+//! | `archive/` | results as an RO-Crate: `export`, `import` |
 //! | `own/` | the method on the user's own arrays: `fit`, `predict`, `complete`, `adapt` and more |
 //! | `machine/` | `doctor`, `bench`, `completions` |
 //! | `document/` | the program about itself: `kinds`, `schema`, `man`, `cite` |
 //! | `console`, `options`, `project`, `remembered`, `signals`, `text` | what several commands share |
 //!
 //! Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 a unit failed or a check found
-//! something, 2 usage or configuration, 3 the disk, a stream, the store or the cluster, 130 interrupted.
+//! something, 2 usage or configuration, 3 the disk, a stream, the store, a remote or the cluster, 130 interrupted.
 
+mod archive;
 mod console;
+mod diff;
 mod document;
 mod machine;
 mod options;
@@ -23,6 +28,7 @@ mod project;
 mod remembered;
 mod results;
 mod run;
+mod share;
 mod show;
 mod signals;
 mod store;
@@ -33,10 +39,12 @@ use console::{json, message, output};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use {
+    archive::{export, import},
     document::{cite, kinds, man, schema},
     machine::{bench, completions, doctor},
     results::{compare, figures, report},
     run::cluster,
+    share::{pull, push},
     show::{dag, status, why},
     store::{gc, get, verify},
 };
@@ -63,7 +71,12 @@ Environment:
   REPRO_SIMD   instruction set: auto (the widest there is), plain, avx2 or avx512; results have the same bits with each
   NO_COLOR     no colours
 
-Exit codes: 0 done, 1 a unit failed, 2 usage or configuration, 3 disk, stream, store or cluster, 130 interrupted."
+Exit codes:
+  0    done
+  1    a unit failed, or a check found something (verify, compare, pull, import, diff --exit-code)
+  2    usage or configuration: nothing was run
+  3    the machine: disk, stream, store, cluster or remote; the same command may succeed later
+  130  interrupted; finished units are kept"
 )]
 pub struct Cli {
     /// Work in this folder (or the nearest one above it with a pipeline.yaml)
@@ -85,16 +98,23 @@ enum Command {
     Log(store::LogArgs),
     Verify(verify::Args),
     Gc(gc::Args),
+    Push(push::Args),
+    Pull(pull::Args),
     Attach(cluster::AttachArgs),
     Cancel(cluster::CancelArgs),
     #[command(hide = true)]
     ExecChunk(cluster::ExecArgs),
     Figures(figures::Args),
     Compare(compare::Args),
+    Diff(diff::Args),
     Report(report::Args),
+    Export(export::Args),
+    Import(import::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
     Completions(completions::Args),
+    #[command(hide = true)]
+    ListTargets(completions::TargetArgs),
     Kinds(kinds::Args),
     Schema(schema::Args),
     Man(man::Args),
@@ -140,15 +160,21 @@ pub fn main() -> ExitCode {
         Command::Log(a) => store::log(a, dir),
         Command::Verify(a) => verify::run(a, dir),
         Command::Gc(a) => gc::run(a, dir),
+        Command::Push(a) => push::run(a, dir),
+        Command::Pull(a) => pull::run(a, dir),
         Command::Attach(a) => cluster::attach(a, dir),
         Command::Cancel(a) => cluster::cancel(a, dir),
         Command::ExecChunk(a) => cluster::exec(a, dir),
         Command::Figures(a) => figures::run(a, dir),
         Command::Compare(a) => compare::run(a, dir),
+        Command::Diff(a) => diff::run(a, dir),
         Command::Report(a) => report::run(a, dir),
+        Command::Export(a) => export::run(a, dir),
+        Command::Import(a) => import::run(a),
         Command::Doctor(a) => doctor::run(a, dir),
         Command::Bench(a) => bench::run(a, dir),
         Command::Completions(a) => completions::run(a),
+        Command::ListTargets(a) => completions::targets(a, dir),
         Command::Kinds(a) => kinds::run(a),
         Command::Schema(a) => schema::run(a),
         Command::Man(a) => man::run(a),

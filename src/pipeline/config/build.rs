@@ -7,7 +7,7 @@ use super::seed::Defaults;
 use super::substitute::fill;
 use crate::freshness::key::derive_seed;
 use crate::kind::{Kind, Registry};
-use crate::plan::{Plan, PlannedStage, Publish, Resources, SlurmOptions, Unit, label};
+use crate::plan::{Plan, PlannedStage, Publish, RemoteOptions, Resources, SlurmOptions, Unit, label};
 use crate::value::size::bytes;
 use crate::value::typed::ParamError;
 use crate::value::{Value, ValueMap};
@@ -27,6 +27,7 @@ pub(super) fn build(all: Overlaid, profile: &str, folder: &Path, kinds: &Registr
         stages: Vec::new(),
         units: Vec::new(),
         slurm: slurm(all.slurm.as_ref())?,
+        remotes: remotes(all.remotes.as_ref())?,
     };
     // A global parameter is checked even when no stage uses it, so that a mistake shows before somebody uses it.
     for (_, value) in all.params.values() {
@@ -216,6 +217,23 @@ fn slurm(node: Option<&Node>) -> Result<SlurmOptions> {
         let what = if e.path.is_empty() { "`slurm`".to_string() } else { format!("`slurm`, option `{}`", e.path) };
         ConfigError::at(place, format!("{what}: {}", e.message)).suggest(&e.path, &e.candidates)
     })
+}
+
+/// The remotes by name.
+fn remotes(node: Option<&Node>) -> Result<BTreeMap<String, RemoteOptions>> {
+    let Some(node) = node else { return Ok(BTreeMap::new()) };
+    let one = |(name, body): &(Node, Node)| {
+        let options = RemoteOptions::from_value(&body.value()).map_err(|e| {
+            let place = body.get(e.path.split('.').next().unwrap_or_default()).unwrap_or(body);
+            ConfigError::at(place, format!("remote `{}`: `{}`: {}", name.text(), e.path, e.message))
+                .suggest(&e.path, &e.candidates)
+        })?;
+        if name.text().contains(['/', ':']) {
+            return Err(ConfigError::at(name, "a remote's name has no `/` and no `:`, which addresses have"));
+        }
+        Ok((name.text(), options))
+    };
+    super::overlay::map(node, "`remotes`")?.iter().map(one).collect()
 }
 
 fn resources(declared: &Declared) -> Result<Resources> {

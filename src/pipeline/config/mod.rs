@@ -24,6 +24,7 @@
 //!     kind: render
 //!     needs: [train]
 //!     publish: figures                  # copy its artefacts into that folder
+//! remotes: {lab: /shared/results}       # where results are pushed to and pulled from
 //! profiles:
 //!   smoke:
 //!     params: {samples: 10}

@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, ConfigError>;
 /// Keys and nodes of a map, sorted; the first node is the key's own place.
 pub type Entries = BTreeMap<String, (Node, Node)>;
 
-const TOP: &[&str] = &["version", "seed", "params", "profiles", "stages", "slurm"];
+const TOP: &[&str] = &["version", "seed", "params", "profiles", "stages", "slurm", "remotes"];
 const STAGE: &[&str] = &["kind", "needs", "with", "matrix", "exclude", "resources", "retries", "publish"];
 const PROFILE: &[&str] = &["like", "seed", "params", "stages"];
 const PROFILE_STAGE: &[&str] = &["with", "matrix", "exclude", "resources", "retries"];
@@ -51,6 +51,8 @@ pub struct Overlaid {
     pub stages: Vec<Declared>,
     /// How to use a cluster.
     pub slurm: Option<Node>,
+    /// Where results may be pushed to.
+    pub remotes: Option<Node>,
 }
 
 impl Overlaid {
@@ -64,7 +66,8 @@ impl Overlaid {
             let message = format!("version {} is not known to this program", version.text());
             return Err(ConfigError::at(version, message).help("write `version: 1`"));
         }
-        let mut all = Self { seed: 0, params: Entries::new(), stages: Vec::new(), slurm: root.get("slurm").cloned() };
+        let (slurm, remotes) = (root.get("slurm").cloned(), root.get("remotes").cloned());
+        let mut all = Self { seed: 0, params: Entries::new(), stages: Vec::new(), slurm, remotes };
         if let Some(seed) = root.get("seed") {
             all.seed = whole(seed, "`seed`")?;
         }

@@ -3,13 +3,14 @@
 //! * this file: open, run, dry run, lock file.
 //! * `execute`: one attempt at one unit.
 //! * `inspect` answers `status`, `why`, `locate` and `logs`; `verify` reads every stored byte; `collect` removes results
-//!   that nothing refers to. [`answers`] holds the types of their answers.
+//!   that nothing refers to; [`share`] exchanges results with other stores. [`answers`] holds the types of their answers.
 
 pub mod answers;
 pub mod collect;
 mod execute;
 mod inspect;
 mod mark;
+pub mod share;
 mod verify;
 
 use crate::error::{Error, Result};

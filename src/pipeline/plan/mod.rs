@@ -1,6 +1,7 @@
 //! The plan: stages in order, their units, and which unit reads which.
 //!
-//! [`target`] selects units by what a user writes; [`cluster`] holds the options of a cluster.
+//! [`target`] selects units by what a user writes; [`cluster`] holds the options of a cluster, [`remotes`]
+//! the places that results are pushed to.
 //!
 //! # How units of two stages meet
 //!
@@ -17,9 +18,11 @@
 //! in a stage it needs is an error: an empty join is always a mistake in a matrix or an `exclude`.
 
 pub mod cluster;
+pub mod remotes;
 pub mod target;
 
 pub use cluster::SlurmOptions;
+pub use remotes::RemoteOptions;
 
 use crate::kind::Kind;
 use crate::value::{Value, ValueMap};
@@ -136,6 +139,8 @@ pub struct Plan {
     pub units: Vec<Unit>,
     /// How to use a cluster (`slurm:` in pipeline.yaml). Enters no key.
     pub slurm: SlurmOptions,
+    /// Where results may be pushed to (`remotes:` in pipeline.yaml), by name. Enters no key.
+    pub remotes: BTreeMap<String, RemoteOptions>,
 }
 
 impl Plan {

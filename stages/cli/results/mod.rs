@@ -8,7 +8,7 @@
 
 pub mod compare;
 pub mod figures;
-mod outcome;
+pub mod outcome;
 pub mod report;
 mod story;
 mod summary;

@@ -48,7 +48,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
         if profile == "default" { figures.join("report.html") } else { figures.join(profile).join("report.html") }
     };
     let path = args.output.clone().unwrap_or_else(default);
-    let html = page(&engine, &outcome)?.html()?;
+    let html = html(&engine, &outcome)?;
     if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
         fs_err::create_dir_all(folder)?;
     }
@@ -70,6 +70,11 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
         );
     }
     Ok(0)
+}
+
+/// The page as text.
+pub fn html(engine: &Engine, outcome: &Outcome) -> Result<String> {
+    Ok(page(engine, outcome)?.html()?)
 }
 
 fn page(engine: &Engine, outcome: &Outcome) -> Result<ReportPage> {

@@ -3,12 +3,14 @@
 //! | file | what |
 //! |---|---|
 //! | `cluster` | `run --on slurm`, `attach`, `cancel`, and the command that Slurm starts on its nodes |
+//! | `ended` | what tells a user elsewhere that a run has ended |
 //! | `fetch` | data over the network: before a run, and `repro fetch` |
 //! | `progress` | the lines and bars that a run shows |
 //! | `remaining` | the estimate of the time that remains |
 //! | `speed` | how fast this machine is, for the estimate before a first run |
 
 pub mod cluster;
+mod ended;
 pub mod fetch;
 mod progress;
 pub mod remaining;
@@ -17,6 +19,7 @@ pub mod speed;
 use crate::cli::console::message;
 use crate::cli::options::{View, key_value, quoted};
 use crate::cli::project::Project;
+use crate::cli::share::pull;
 use crate::cli::text::{Paint, count, duration};
 use crate::cli::{console, output, remembered, signals};
 use pipeline::{Engine, Event, Force, RunOptions, Summary};
@@ -33,9 +36,11 @@ use std::time::{Duration, Instant};
   repro run all --dry-run                  what would run, and why
   repro run train --set train.epochs=50    with another parameter
   repro run train --force                  although it is fresh
+  repro run all --pull                     take from the remote what it has, compute the rest
   repro run all --on slurm                 on a cluster
 
-Stop with Ctrl-C at any time: finished units are kept, the same command resumes.")]
+Stop with Ctrl-C at any time: finished units are kept, the same command resumes. The last line of stdout says what happened:
+`nothing to do:`, `done:`, `not complete:` or `interrupted:`, then counts; --json prints it as one line of JSON.")]
 pub struct Args {
     /// `all`, STAGE, STAGE/UNIT, or a pattern with * and ?
     #[arg(default_value = "all", value_name = "TARGET")]
@@ -60,6 +65,15 @@ pub struct Args {
     /// After a failure start nothing new
     #[arg(long, conflicts_with = "keep_going")]
     fail_fast: bool,
+    /// Pull what a remote of pipeline.yaml has before computing the rest [default remote: the only one, or `origin`]
+    #[arg(long, value_name = "REMOTE", require_equals = true)]
+    pull: Option<Option<String>>,
+    /// Run this command in a shell at the end, with REPRO_CODE and REPRO_SUMMARY set [default: the bell after a minute]
+    #[arg(long, value_name = "COMMAND")]
+    notify: Option<String>,
+    /// Print what happened as one line of JSON
+    #[arg(long, conflicts_with = "dry_run")]
+    json: bool,
     /// Where units run
     #[arg(long, value_enum, default_value_t = On::Local)]
     on: On,
@@ -98,13 +112,19 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         speed: Some(speed::measure),
         ..RunOptions::default()
     };
+    anyhow::ensure!(!args.json || args.on == On::Local, "--json is for runs here: leave out --on slurm");
     anyhow::ensure!(
         args.on == On::Slurm || (!args.detach && args.slurm.is_empty()),
         "--detach and --slurm say how to use a cluster: add --on slurm"
     );
     if args.on == On::Slurm && !args.dry_run {
         anyhow::ensure!(force == Force::No, "--force runs here only: leave out --on slurm");
-        return cluster::start(dir, &args.view, options, &args.slurm, args.detach);
+        anyhow::ensure!(args.pull.is_none(), "--pull runs here only: `repro pull` first, then run on the cluster");
+        let code = cluster::start(dir, &args.view, options, &args.slurm, args.detach)?;
+        if !args.detach {
+            ended::tell(args.notify.as_deref(), code, "the run on the cluster has ended", start.elapsed());
+        }
+        return Ok(code);
     }
     if !args.dry_run {
         fetch::ask(&project.plan, &options.targets, &project.env)?;
@@ -115,10 +135,19 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         return dry_run(&engine, &options, start);
     }
     remembered::write(&engine.plan().folder, &args.view);
+    if let Some(remote) = &args.pull
+        && !pull::before_run(&engine, remote.as_deref(), &options.targets)?
+    {
+        return Ok(signals::INTERRUPTED);
+    }
     if let Some(why) = args.view.surroundings.fallback().filter(|_| trains) {
         message!("{why}");
     }
-    execute(&engine, options, start, &flags)
+    let (summary, options) = summarise(&engine, options, |options, events| engine.run(options, events))?;
+    report(&summary, &options, start.elapsed(), &flags, args.json);
+    let code = exit_code(&summary);
+    ended::tell(args.notify.as_deref(), code, &sentence(&summary), start.elapsed());
+    Ok(code)
 }
 
 fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Result<u8> {
@@ -153,12 +182,23 @@ fn cores() -> usize {
 /// The same, with `run` in place of the local executor. `threads` are those of this process that units share, if they run here.
 pub fn execute_with(
     engine: &Engine,
-    mut options: RunOptions,
+    options: RunOptions,
     start: Instant,
     flags: &str,
     threads: Option<usize>,
     run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
 ) -> anyhow::Result<u8> {
+    let (summary, options) = summarise(engine, options, run)?;
+    report(&summary, &options, start.elapsed(), flags, false);
+    Ok(exit_code(&summary))
+}
+
+/// Runs with a progress display and Ctrl-C handling.
+fn summarise(
+    engine: &Engine,
+    mut options: RunOptions,
+    run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
+) -> anyhow::Result<(Summary, RunOptions)> {
     options.cancel = signals::stop_flag()?;
     let display = Display::new(engine, &options, threads);
     let summary = std::thread::scope(|scope| {
@@ -169,8 +209,7 @@ pub fn execute_with(
         let _end = display.end_on_drop();
         run(&options, &mut |event| display.event(&event))
     })?;
-    report(&summary, &options, start.elapsed(), flags);
-    Ok(exit_code(&summary))
+    Ok((summary, options))
 }
 
 fn exit_code(summary: &Summary) -> u8 {
@@ -184,7 +223,7 @@ fn exit_code(summary: &Summary) -> u8 {
 }
 
 /// Failures with their parameters to stderr, one line of result to stdout.
-fn report(summary: &Summary, options: &RunOptions, wall: Duration, flags: &str) {
+fn report(summary: &Summary, options: &RunOptions, wall: Duration, flags: &str, json: bool) {
     let paint = Paint::stderr();
     for failed in &summary.failed {
         let tries = if failed.attempts > 1 { format!(" after {} attempts", failed.attempts) } else { String::new() };
@@ -207,6 +246,11 @@ fn report(summary: &Summary, options: &RunOptions, wall: Duration, flags: &str) 
     if summary.interrupted {
         let targets: Vec<String> = options.targets.iter().map(|t| quoted(t)).collect();
         message!("interrupted: finished units are kept; resume with `repro run {}{flags}`", targets.join(" "));
+    }
+    if json {
+        // A summary is maps of text and finite numbers: it always has a JSON form.
+        output(&(serde_json::to_string(summary).unwrap_or_default() + "\n"));
+        return;
     }
     output(&format!("{} ({}){}\n", sentence(summary), duration(wall), console::lost()));
 }

@@ -1,0 +1,211 @@
+//! Metrics, tables and claims of two sides. Numbers are compared with a tolerance and sorted by what moved most.
+
+use super::side::Side;
+use anyhow::Result;
+use report::claims::{Metrics, PAPER, judge_all, read, tolerance};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The tolerance of a number in a table, as a fraction: tables are rounded, so what differs there was seen.
+const TABLES: f64 = 1e-6;
+
+/// A number on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// Its name; in a table: file, row and column.
+    pub name: String,
+    /// As it was; none when only the new side has it.
+    pub a: Option<f64>,
+    /// As it is.
+    pub b: Option<f64>,
+    /// (b - a) / |a|; none when one is missing or a is zero.
+    pub change: Option<f64>,
+    /// Whether it moved by no more than its tolerance.
+    pub within: bool,
+}
+
+/// A claim with other verdicts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdicts {
+    /// Its id.
+    pub claim: String,
+    /// What it says.
+    pub text: String,
+    /// The verdict then.
+    pub a: String,
+    /// The verdict now.
+    pub b: String,
+}
+
+/// What differs in the numbers.
+#[derive(Debug, Default, Serialize)]
+pub struct Numbers {
+    /// Metrics that are equal to the bit.
+    pub equal: usize,
+    /// Metrics that are not, most moved first.
+    pub metrics: Vec<Moved>,
+    /// Numbers of tables that are not equal, most moved first.
+    pub tables: Vec<Moved>,
+    /// Tables whose rows or columns are others: name and sizes.
+    pub reshaped: Vec<String>,
+    /// Claims with other verdicts.
+    pub claims: Vec<Verdicts>,
+    /// Claims with equal verdicts.
+    pub claims_equal: usize,
+    /// Artefacts whose bytes differ and are not at hand on a side.
+    pub not_at_hand: Vec<String>,
+}
+
+/// How far a number moved, for sorting: what has no fraction comes first.
+fn weight(m: &Moved) -> f64 {
+    m.change.map_or(f64::INFINITY, f64::abs)
+}
+
+fn sort(all: &mut [Moved]) {
+    all.sort_by(|x, y| weight(y).total_cmp(&weight(x)).then_with(|| x.name.cmp(&y.name)));
+}
+
+fn moved(name: String, a: Option<f64>, b: Option<f64>, holds: impl Fn(f64, f64) -> bool) -> Moved {
+    let change = a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| (b - a) / a.abs()).filter(|c| c.is_finite());
+    Moved { name, a, b, change, within: a.zip(b).is_some_and(|(a, b)| holds(a, b)) }
+}
+
+impl Numbers {
+    /// Compares the numbers of two sides; `fraction` in place of each metric's own tolerance.
+    pub fn compare(a: &Side<'_>, b: &Side<'_>, fraction: Option<f64>) -> Result<Self> {
+        let mut out = Self::default();
+        let (mut old, mut new) = (Metrics::new(), Metrics::new());
+        let relative = |t: f64| move |a: f64, b: f64| (a - b).abs() <= t * a.abs().max(b.abs());
+        for (stage, units) in &b.lock.stages {
+            for (label, now) in units {
+                let then = a.lock.stages.get(stage).and_then(|units| units.get(label));
+                for (name, digest) in &now.artefacts {
+                    let metrics = name == "metrics.json";
+                    if !metrics && !name.ends_with(".csv") {
+                        continue;
+                    }
+                    let Some(before) = then.and_then(|t| t.artefacts.get(name)) else { continue };
+                    if before == digest && !metrics {
+                        continue;
+                    }
+                    let (Some(x), Some(y)) = (text(a, stage, name, before), text(b, stage, name, digest)) else {
+                        if before != digest {
+                            out.not_at_hand.push(format!("{stage}: {name}"));
+                        }
+                        continue;
+                    };
+                    if metrics {
+                        old.extend(serde_json::from_str::<Metrics>(&x)?);
+                        new.extend(serde_json::from_str::<Metrics>(&y)?);
+                    } else {
+                        out.table(name, &x, &y, relative(fraction.unwrap_or(TABLES)));
+                    }
+                }
+            }
+        }
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let (a, b) = (old.get(name).map(|m| m.value), new.get(name).map(|m| m.value));
+            if a.map(f64::to_bits) == b.map(f64::to_bits) {
+                out.equal += 1;
+                continue;
+            }
+            let holds = |a: f64, b: f64| fraction.map_or_else(|| tolerance(name).holds(a, b), |t| relative(t)(a, b));
+            out.metrics.push(moved(name.clone(), a, b, holds));
+        }
+        if !old.is_empty() && !new.is_empty() {
+            let claims = read(PAPER)?;
+            for (x, y) in judge_all(&claims, &old).into_iter().zip(judge_all(&claims, &new)) {
+                if x.verdict == y.verdict {
+                    out.claims_equal += 1;
+                    continue;
+                }
+                let (a, b) = (x.verdict.to_string(), y.verdict.to_string());
+                out.claims.push(Verdicts { claim: x.claim.id, text: x.claim.text, a, b });
+            }
+        }
+        sort(&mut out.metrics);
+        sort(&mut out.tables);
+        Ok(out)
+    }
+
+    /// Compares two tables cell by cell where they have the same rows and columns.
+    fn table(&mut self, name: &str, a: &str, b: &str, holds: impl Fn(f64, f64) -> bool + Copy) {
+        let (old, new) = (rows(a), rows(b));
+        let shape = |t: &[Vec<String>]| (t.len().saturating_sub(1), t.first().map_or(0, Vec::len));
+        if old.first() != new.first() || old.len() != new.len() {
+            let ((r, c), (rows, columns)) = (shape(&old), shape(&new));
+            self.reshaped.push(format!("{name}: {r} rows of {c} columns, now {rows} of {columns}"));
+            return;
+        }
+        let head = old.first().cloned().unwrap_or_default();
+        for (x, y) in old.iter().zip(&new).skip(1) {
+            // A row is called by its words.
+            let words: Vec<&str> =
+                y.iter().map(String::as_str).filter(|c| !c.is_empty() && c.parse::<f64>().is_err()).collect();
+            for (column, (p, q)) in x.iter().zip(y).enumerate().filter(|(_, (p, q))| p != q) {
+                let (p, q) = (p.parse().ok(), q.parse().ok());
+                if p.is_none() && q.is_none() {
+                    continue;
+                }
+                let column = head.get(column).map_or("", String::as_str);
+                self.tables.push(moved(format!("{name}: {}, {column}", words.join(" ")), p, q, holds));
+            }
+        }
+    }
+
+    /// Whether anything moved beyond its tolerance.
+    pub fn moved(&self) -> bool {
+        let beyond = |all: &[Moved]| all.iter().any(|m| !m.within);
+        beyond(&self.metrics) || beyond(&self.tables) || !self.claims.is_empty() || !self.reshaped.is_empty()
+    }
+}
+
+fn text(side: &Side<'_>, stage: &str, name: &str, digest: &pipeline::Digest) -> Option<String> {
+    String::from_utf8(side.bytes(stage, name, digest)?).ok()
+}
+
+/// The cells of a CSV file as this program writes it: quotes around cells that need them.
+fn rows(csv: &str) -> Vec<Vec<String>> {
+    let mut out = Vec::new();
+    for line in csv.lines() {
+        let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+        let mut letters = line.chars().peekable();
+        while let Some(c) = letters.next() {
+            match c {
+                '"' if quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
+                '"' => quoted = !quoted,
+                ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+                c => cell.push(c),
+            }
+        }
+        cells.push(cell);
+        out.push(cells);
+    }
+    out
+}
+
+/// Counts by name, as a map keeps them, in words: `train (3), table2 (1)`.
+pub fn named(counts: &BTreeMap<String, usize>) -> String {
+    counts.iter().map(|(name, n)| format!("{name} ({n})")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_compared_by_cell_and_sorted_by_what_moved_most() {
+        let mut n = Numbers::default();
+        let a = "method,rank,error\n\"a, b\",1,0.5\nc,2,1.0\n";
+        let b = "method,rank,error\n\"a, b\",1,0.55\nc,2,3.0\n";
+        n.table("t.csv", a, b, |a, b| (a - b).abs() < 0.06);
+        sort(&mut n.tables);
+        let said: Vec<_> = n.tables.iter().map(|m| (m.name.as_str(), m.within)).collect();
+        assert_eq!(said, [("t.csv: c, error", false), ("t.csv: a, b, error", true)]);
+        assert_eq!(n.tables[0].change, Some(2.0));
+        n.table("u.csv", a, "method,rank\nc,1\n", |_, _| true);
+        assert_eq!(n.reshaped, ["u.csv: 2 rows of 3 columns, now 1 of 2"]);
+        assert!(n.moved());
+    }
+}

@@ -1,0 +1,183 @@
+//! The comparison for people: plain text, or Markdown for a pull request.
+
+use super::Diff;
+use super::numbers::{Moved, named};
+use super::settings::Change;
+use crate::cli::text::{Table, count};
+
+/// How many lines of one kind are shown without `--all`.
+const MOST: usize = 30;
+
+fn number(v: Option<f64>) -> String {
+    match v {
+        None => "none".to_string(),
+        Some(v) if v == 0.0 || (1e-3..1e5).contains(&v.abs()) => {
+            format!("{:.5}", v).trim_end_matches('0').trim_end_matches('.').to_string()
+        }
+        Some(v) => format!("{v:.4e}"),
+    }
+}
+
+fn change(m: &Moved) -> String {
+    match m.change {
+        Some(c) if c.abs() >= 10.0 => format!("x{:.3e}", c + 1.0),
+        Some(c) => format!("{:+.2} %", 100.0 * c),
+        None => String::new(),
+    }
+}
+
+/// A section with a table; nothing when it has no rows.
+fn section(
+    out: &mut String,
+    md: bool,
+    title: &str,
+    header: &[&str],
+    right: &'static [usize],
+    rows: &[Vec<String>],
+    all: bool,
+) {
+    if rows.is_empty() {
+        return;
+    }
+    let shown = if all { rows.len() } else { rows.len().min(MOST) };
+    *out += &if md { format!("\n### {title}\n\n") } else { format!("\n{title}\n") };
+    if md {
+        let line = |cells: &[String]| {
+            format!("| {} |\n", cells.iter().map(|c| c.replace('|', "\\|")).collect::<Vec<_>>().join(" | "))
+        };
+        *out += &line(&header.iter().map(ToString::to_string).collect::<Vec<_>>());
+        *out += &line(
+            &(0..header.len()).map(|c| if right.contains(&c) { "---:" } else { "---" }.to_string()).collect::<Vec<_>>(),
+        );
+        rows[..shown].iter().for_each(|row| *out += &line(row));
+    } else {
+        let mut table = Table::new(header, right);
+        rows[..shown].iter().for_each(|row| table.row(row.clone()));
+        *out += &table.render();
+    }
+    if shown < rows.len() {
+        *out += &format!("{}... and {} more (--all)\n", if md { "\n" } else { "" }, rows.len() - shown);
+    }
+}
+
+fn settings_rows(changes: &[Change]) -> Vec<Vec<String>> {
+    let absent = |v: &Option<String>| v.clone().unwrap_or_else(|| "(absent)".to_string());
+    changes.iter().map(|c| vec![c.what.clone(), absent(&c.a), absent(&c.b), named(&c.stages)]).collect()
+}
+
+/// The comparison as text or Markdown.
+pub fn text(diff: &Diff, md: bool, all: bool) -> String {
+    let (s, n) = (&diff.settings, &diff.numbers);
+    let mut out = if md { format!("## {} -> {}\n\n", diff.a, diff.b) } else { format!("{} -> {}\n", diff.a, diff.b) };
+    let total = |counts: &std::collections::BTreeMap<String, usize>| counts.values().sum::<usize>();
+    let mut units = vec![format!("{} equal", s.equal)];
+    for (n, what) in [
+        (s.same_bytes, "with another key and the same bytes"),
+        (total(&s.other), "with other bytes"),
+        (s.broken.len(), "with the same key and other bytes"),
+        (total(&s.gone), "gone"),
+        (total(&s.new), "new"),
+    ] {
+        if n > 0 {
+            units.push(format!("{n} {what}"));
+        }
+    }
+    out += &format!("units: {}\n", units.join(", "));
+    let beyond = |all: &[Moved]| all.iter().filter(|m| !m.within).count();
+    let metrics = beyond(&n.metrics);
+    let line = format!(
+        "numbers: {} equal, {} within tolerance, {metrics} beyond; claims: {} with other verdicts, {} unchanged\n",
+        n.equal,
+        n.metrics.len() - metrics,
+        n.claims.len(),
+        n.claims_equal
+    );
+    out += &if md { format!("\n{line}") } else { line };
+    for id in &s.broken {
+        out += &format!("{}`{id}`: the same key, other bytes: it cannot be reproduced\n", if md { "\n" } else { "" });
+    }
+    let claims: Vec<Vec<String>> =
+        n.claims.iter().map(|c| vec![c.claim.clone(), c.a.clone(), c.b.clone(), c.text.clone()]).collect();
+    section(&mut out, md, "Claims", &["claim", "then", "now", "what it says"], &[], &claims, true);
+    section(
+        &mut out,
+        md,
+        "Parameters",
+        &["parameter", "then", "now", "stages (units)"],
+        &[],
+        &settings_rows(&s.parameters),
+        all,
+    );
+    let code: Vec<Vec<String>> = s.code.iter().map(|c| vec![c.what.clone(), named(&c.stages)]).collect();
+    section(
+        &mut out,
+        md,
+        &format!("Code: {}", count(code.len(), "file")),
+        &["file", "stages (units)"],
+        &[],
+        &code,
+        all,
+    );
+    section(
+        &mut out,
+        md,
+        "Inputs from outside",
+        &["input", "then", "now", "stages (units)"],
+        &[],
+        &settings_rows(&s.inputs),
+        all,
+    );
+    let moved = |list: &[Moved]| -> Vec<Vec<String>> {
+        let listed = list.iter().filter(|m| all || !m.within);
+        let word = |m: &Moved| if m.within { "within" } else { "beyond" }.to_string();
+        listed.map(|m| vec![m.name.clone(), number(m.a), number(m.b), change(m), word(m)]).collect()
+    };
+    let header = ["metric", "then", "now", "change", "tolerance"];
+    section(&mut out, md, "Metrics, most moved first", &header, &[1, 2, 3], &moved(&n.metrics), all);
+    let header = ["number", "then", "now", "change", "tolerance"];
+    section(&mut out, md, "Tables, most moved first", &header, &[1, 2, 3], &moved(&n.tables), all);
+    let units: Vec<Vec<String>> = [("other bytes", &s.other), ("gone", &s.gone), ("new", &s.new)]
+        .iter()
+        .filter(|(_, counts)| !counts.is_empty())
+        .map(|(what, counts)| vec![what.to_string(), named(counts)])
+        .collect();
+    section(&mut out, md, "Units", &["what", "stages (units)"], &[], &units, true);
+    let blank = if md { "\n" } else { "" };
+    for what in &n.reshaped {
+        out += &format!("{blank}other shape: {what}\n");
+    }
+    if s.without_record > 0 {
+        out += &format!(
+            "{blank}{} without a record on one side: what is said of their settings comes from pipeline.yaml and git\n",
+            count(s.without_record, "unit")
+        );
+    }
+    if !n.not_at_hand.is_empty() {
+        out += &format!(
+            "{blank}not compared, because one side's bytes are not here: {}; `repro pull`, or the .repro folder beside that lock file, brings them\n",
+            n.not_at_hand.join(", ")
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_changes_read_well() {
+        assert_eq!(
+            [number(Some(0.25)), number(Some(1e-9)), number(Some(97.0)), number(None)],
+            ["0.25", "1.0000e-9", "97", "none"]
+        );
+        let m = |a: f64, b: f64| Moved {
+            name: String::new(),
+            a: Some(a),
+            b: Some(b),
+            change: Some((b - a) / a),
+            within: false,
+        };
+        assert_eq!([change(&m(2.0, 2.1)), change(&m(1e-9, 1.0))], ["+5.00 %", "x1.000e9"]);
+    }
+}

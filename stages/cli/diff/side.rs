@@ -1,0 +1,163 @@
+//! One side of a comparison: a lock file, and where the bytes behind its digests may be found.
+
+use crate::cli::options::Choose;
+use crate::cli::project::FILE;
+use anyhow::{Context as _, Result, bail};
+use pipeline::store::Store;
+use pipeline::store::lockfile::{Locked, Lockfile};
+use pipeline::{Config, Digest, Engine, Plan, Record};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// The word for the results of now.
+pub const NOW: &str = "now";
+
+/// One side.
+pub struct Side<'a> {
+    /// What the comparison calls it.
+    pub name: String,
+    /// Its units, keys and digests.
+    pub lock: Lockfile,
+    /// The revision of git it is of.
+    pub revision: Option<String>,
+    engine: &'a Engine,
+    /// The store beside its lock file, when that is another one.
+    beside: Option<Store>,
+    /// Its plan, where its pipeline.yaml is at hand and this program's kinds accept it.
+    pub plan: Option<Plan>,
+}
+
+/// What `git ARGS` prints in a folder; none when it fails.
+fn git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder).args(args).stdin(Stdio::null()).stderr(Stdio::null());
+    git.output().ok().filter(|said| said.status.success()).map(|said| said.stdout)
+}
+
+/// A lock file from its text.
+fn read(text: &[u8]) -> Result<Option<Lockfile>> {
+    let mut copy = tempfile::NamedTempFile::new()?;
+    copy.write_all(text)?;
+    Ok(Lockfile::load(copy.path()))
+}
+
+impl<'a> Side<'a> {
+    /// The side that a word names; see the help of the command.
+    pub fn open(engine: &'a Engine, word: &str, choose: &Choose) -> Result<Self> {
+        let folder = &engine.plan().folder;
+        let (kind, rest) = match word.split_once(':') {
+            Some((kind @ ("file" | "profile" | "git"), rest)) => (Some(kind), rest),
+            _ => (None, word),
+        };
+        let is = |name: &str| kind.is_none_or(|kind| kind == name);
+        if kind.is_none() && word == NOW {
+            return Self::now(engine);
+        }
+        if is("file") && (kind.is_some() || Path::new(rest).is_file()) {
+            return Self::file(engine, Path::new(rest), choose);
+        }
+        let config = Config::load(folder.join(FILE))?;
+        if is("profile") && config.profiles().iter().any(|p| p == rest) {
+            let choose = Choose { profile: Some(rest.to_string()), sets: choose.sets.clone() };
+            let name = if rest == "default" { "repro.lock".to_string() } else { format!("repro.{rest}.lock") };
+            let lock = Lockfile::load(&folder.join(&name)).with_context(|| {
+                format!("profile `{rest}` has no results: {name} is not there; run `repro run all --profile {rest}`")
+            })?;
+            let plan = crate::cli::project::plan(folder, &choose).ok();
+            return Ok(Self { name: format!("profile {rest}"), lock, revision: None, engine, beside: None, plan });
+        }
+        if is("git")
+            && let Some(id) = git(folder, &["rev-parse", "--verify", "--quiet", &format!("{rest}^{{commit}}")])
+        {
+            return Self::commit(engine, rest, String::from_utf8_lossy(&id).trim(), choose);
+        }
+        bail!(
+            "`{word}` is neither a lock file nor a profile ({}) nor a revision of git; `{NOW}` is what the store has",
+            config.profiles().join(", ")
+        )
+    }
+
+    /// The current results of the plan.
+    fn now(engine: &'a Engine) -> Result<Self> {
+        let mut lock = Lockfile::default();
+        for (unit, key, record) in engine.current(&[])? {
+            let unit = &engine.plan().units[unit];
+            let artefacts = record.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
+            let stage = engine.plan().stages[unit.stage].name.clone();
+            lock.stages.entry(stage).or_default().insert(unit.label.clone(), Locked { key, artefacts });
+        }
+        anyhow::ensure!(!lock.stages.is_empty(), "no unit has a current result; `repro run` computes them");
+        let plan = Some(engine.plan().clone());
+        Ok(Self { name: NOW.to_string(), lock, revision: None, engine, beside: None, plan })
+    }
+
+    fn file(engine: &'a Engine, path: &Path, choose: &Choose) -> Result<Self> {
+        let lock =
+            Lockfile::load(path).with_context(|| format!("{} is not a lock file that can be read", path.display()))?;
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let store = folder.join(crate::cli::project::STORE);
+        let beside = if store.is_dir() { Store::open(store).ok() } else { None };
+        let plan = crate::cli::project::plan(folder, choose).ok();
+        Ok(Self { name: path.display().to_string(), lock, revision: None, engine, beside, plan })
+    }
+
+    fn commit(engine: &'a Engine, word: &str, id: &str, choose: &Choose) -> Result<Self> {
+        let folder = &engine.plan().folder;
+        let name = engine.lock_path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let show = |file: &str| git(folder, &["show", &format!("{id}:./{file}")]);
+        let lock =
+            show(&name).with_context(|| format!("revision {word} has no {name}: there is nothing to compare"))?;
+        let lock = read(&lock)?.with_context(|| format!("{name} of revision {word} cannot be read"))?;
+        let yaml = show(FILE).map(|text| String::from_utf8_lossy(&text).into_owned());
+        let config = yaml.and_then(|text| Config::parse(FILE, &text, folder).ok());
+        let plan = config.and_then(|c| c.plan(choose.profile(), &choose.sets, &crate::kinds::kinds()).ok());
+        let short = &id[..id.len().min(10)];
+        let name = if id.starts_with(word) { short.to_string() } else { format!("{word} ({short})") };
+        Ok(Self { name, lock, revision: Some(id.to_string()), engine, beside: None, plan })
+    }
+
+    /// The record of a key, in this store or beside the lock file.
+    pub fn record(&self, key: &Digest) -> Option<Arc<Record>> {
+        let stores = [Some(self.engine.store()), self.beside.as_ref()];
+        stores.into_iter().flatten().find_map(|store| store.journal.with(|index| index.records.get(key).cloned()))
+    }
+
+    /// The sources of a digest.
+    pub fn sources(&self, code: &Digest) -> Option<pipeline::freshness::key::Sources> {
+        let stores = [Some(self.engine.store()), self.beside.as_ref()];
+        stores
+            .into_iter()
+            .flatten()
+            .find_map(|s| s.journal.with(|index| index.sources.get(code).map(|s| (**s).clone())))
+    }
+
+    /// The bytes of an artefact of a stage. They have the digest that the lock file says, wherever they come from.
+    pub fn bytes(&self, stage: &str, artefact: &str, digest: &Digest) -> Option<Vec<u8>> {
+        let stores = [Some(self.engine.store()), self.beside.as_ref()];
+        let mut found = stores.into_iter().flatten().find_map(|s| std::fs::read(s.objects.path(digest)).ok());
+        if found.is_none()
+            && let Some(id) = &self.revision
+        {
+            let plan = self.plan.as_ref().unwrap_or(self.engine.plan());
+            let folder: Option<PathBuf> = plan.stage(stage).and_then(|s| s.publish.clone());
+            let path = folder.map(|folder| folder.join(artefact).display().to_string());
+            found = path.and_then(|path| git(&self.engine.plan().folder, &["show", &format!("{id}:./{path}")]));
+        }
+        found.filter(|bytes| Digest::of(bytes) == *digest)
+    }
+
+    /// The source files that changed between two revisions; none where one side has no revision or git does not know.
+    pub fn changed_files(&self, other: &Side<'_>) -> Option<Vec<String>> {
+        let mut args = vec!["diff", "--name-only", "--relative"];
+        match (&self.revision, &other.revision) {
+            (Some(a), Some(b)) => args.extend([a.as_str(), b.as_str()]),
+            (Some(a), None) if other.name == NOW => args.push(a),
+            _ => return None,
+        }
+        args.extend(["--", "src", "stages", "Cargo.toml", "Cargo.lock"]);
+        let said = git(&self.engine.plan().folder, &args)?;
+        Some(String::from_utf8_lossy(&said).lines().map(str::to_string).collect())
+    }
+}

@@ -1,0 +1,103 @@
+//! `repro diff`: what a person reads of two sets of results.
+
+mod common;
+
+use common::{Project, SMALL};
+use std::process::Command;
+
+fn git(p: &Project, line: &str) {
+    let mut git = Command::new("git");
+    git.current_dir(p.path()).args(["-c", "user.name=x", "-c", "user.email=x@y", "-c", "commit.gpgsign=false"]);
+    let said = git.args(line.split_whitespace()).output().unwrap();
+    assert!(said.status.success(), "git {line}: {}", String::from_utf8_lossy(&said.stderr));
+}
+
+/// A project whose results are committed, with a profile beside them.
+fn committed() -> Project {
+    let p = Project::new(&format!("{SMALL}profiles: {{tiny: {{stages: {{make: {{with: {{text: small}}}}}}}}}}\n"));
+    p.ok("run all");
+    p.ok("run all --profile tiny");
+    for line in ["init -q", "add pipeline.yaml repro.lock repro.tiny.lock", "commit -q -m first"] {
+        git(&p, line);
+    }
+    p
+}
+
+/// What a command prints, without the ids of commits.
+fn tidy(said: &str) -> String {
+    let head = said.find("HEAD (").map(|at| said[at + 6..].chars().take(10).collect::<String>());
+    head.map_or(said.to_string(), |id| said.replace(&id, "0123456789"))
+}
+
+#[test]
+fn a_revision_against_now() {
+    let p = committed();
+    let said = p.ok("diff --profile default");
+    assert!(said.contains("units: 13 equal\n"), "{said}");
+    let yaml = std::fs::read_to_string(p.path().join("pipeline.yaml")).unwrap();
+    p.write_yaml(
+        &yaml.replace("text: raw", "text: cooked").replace("value: [1, 2, 3, 0.001], text", "value: [1, 2, 3], text"),
+    );
+    p.ok("run all");
+    insta::assert_snapshot!("revision", tidy(&p.ok("diff")));
+    insta::assert_snapshot!("revision_md", tidy(&p.ok("diff HEAD now --md")));
+    let json: serde_json::Value = serde_json::from_str(&p.ok("diff --json")).unwrap();
+    assert_eq!(json["settings"]["parameters"][0]["what"], "text", "{json}");
+    // Without the old records pipeline.yaml of that revision says the same.
+    p.ok("gc --yes --older-than 0s");
+    assert!(p.ok("diff git:HEAD").contains("text"), "{}", p.ok("diff git:HEAD"));
+}
+
+#[test]
+fn two_profiles() {
+    let p = committed();
+    let said = p.ok("diff profile:tiny default");
+    assert!(said.starts_with("profile tiny -> profile default\n"), "{said}");
+    assert!(said.contains("text") && said.contains("\"small\"") || said.contains("small"), "{said}");
+}
+
+/// Two lock files whose numbers are in the store.
+#[test]
+fn numbers_are_sorted_by_what_moved_most() {
+    let p = Project::new(SMALL);
+    let object = |text: &str| {
+        let digest = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let folder = p.store().join("objects").join(&digest[..2]);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(&digest[2..]), text).unwrap();
+        digest
+    };
+    let lock = |name: &str, key: char, metrics: &str, table: &str| {
+        let (m, t) = (object(metrics), object(table));
+        let key = key.to_string().repeat(64);
+        let text = format!(
+            "version: 1\nstages:\n  \"s\":\n    \"\": {{key: {key}, files: {{\"metrics.json\": {m}, \"t.csv\": {t}}}}}\n"
+        );
+        std::fs::write(p.path().join(name), text).unwrap();
+    };
+    let metric = |pairs: &[(&str, f64)]| {
+        let all: Vec<String> = pairs
+            .iter()
+            .map(|(n, v)| format!("\"{n}\": {{\"value\": {v}, \"source\": {{\"kind\": \"generated\"}}}}"))
+            .collect();
+        format!("{{{}}}", all.join(", "))
+    };
+    lock(
+        "a.lock",
+        'a',
+        &metric(&[("table2.ptr.mse", 0.001), ("figure7.full.accuracy", 96.0), ("bound.term", 1.0), ("gone.mse", 1.0)]),
+        "method,error\nours,0.5\ntheirs,2.0\n",
+    );
+    lock(
+        "b.lock",
+        'b',
+        &metric(&[("table2.ptr.mse", 0.1), ("figure7.full.accuracy", 97.0), ("bound.term", 1.0)]),
+        "method,error\nours,0.6\ntheirs,8.0\n",
+    );
+    insta::assert_snapshot!("numbers", p.ok("diff a.lock b.lock --all"));
+    assert_eq!(p.repro("diff a.lock b.lock --exit-code").code, 1);
+    assert_eq!(p.repro("diff a.lock a.lock --exit-code").code, 0);
+    let refused = p.repro("diff nonsense");
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert!(refused.err.contains("neither a lock file nor a profile"), "{}", refused.err);
+}
