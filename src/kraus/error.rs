@@ -81,6 +81,9 @@ pub enum Error {
         /// What would be accepted.
         expected: &'static str,
     },
+    /// A watcher ended the work.
+    #[error("cancelled")]
+    Cancelled,
     /// A decomposition failed.
     #[error(transparent)]
     Linalg(#[from] linalg::Error),
