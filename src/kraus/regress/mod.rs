@@ -20,13 +20,14 @@
 //! | `folds` | cross-validation and the one-standard-error rule |
 //! | `unpenalised` | the solvers without penalty: data, one fit, the rank |
 //! | `procedure` | all of it: [`fit`] is what the command `fit` calls |
-//! | `disk` | the extra arrays of a saved model |
+//! | `disk`, `model` | the extra arrays of a saved model; a model of either kind |
 
 mod affine;
 mod disk;
 mod families;
 pub mod folds;
 mod layout;
+mod model;
 mod operators;
 mod path;
 mod procedure;
@@ -37,6 +38,7 @@ mod whiten;
 pub use affine::{AffineMap, Applied, Positivity};
 pub use disk::{SavedAffine, load_affine, save_affine};
 pub use folds::{Folds, Score};
+pub use model::Model;
 pub use procedure::{FitParams, Outcome, Unpenalised, fit, fit_watched};
 pub use unpenalised::{Method, Pairs, SolverPlan, loss, ranks};
 
