@@ -87,7 +87,7 @@ def test_adapt_and_mdm(repro, tmp_path):
     ]:
         told = repro("adapt", "--source", "a.npy", "--target", "b.npy", "-o", "out.npz", "--model", "map.npz", *options)
         ours = KrausTransport(**params).fit(x, x2, ys)
-        kept = told["learned map"].get("kept", "no filter")
+        kept = told["learned_map"].get("kept", "no filter")
         assert kept == (ours.filter_["kept"] if ours.filter_ else "no filter"), params
         assert np.array_equal(np.load(tmp_path / "map.npz")["layer0"], ours.operators_), params
         out = np.load(tmp_path / "out.npz")
