@@ -18,6 +18,25 @@ _Metric = Literal["riemann", "logeuclid", "wasserstein"]
 
 __version__: str
 
+__all__ = [
+    "MDM",
+    "KrausRegressor",
+    "KrausTransport",
+    "PSDCompleter",
+    "TLKraus",
+    "chi2_kernel",
+    "choi",
+    "kraus_from_choi",
+    "load_model",
+    "partial_trace",
+    "rbf_kernel",
+    "read_gdf",
+    "read_mat",
+    "riemann_distance",
+    "riemann_mean",
+    "sinkhorn",
+]
+
 class KrausRegressor(RegressorMixin, BaseEstimator):
     model_: _kraus.Model
     operators_: _F | list[_F]

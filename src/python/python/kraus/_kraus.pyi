@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ _F = NDArray[np.float64]
 _Path = str | PathLike[str]
 _Callback = Callable[[str, float], Any] | None
 
+@final
 class Model:
     @staticmethod
     def load(path: _Path) -> Model: ...
