@@ -14,7 +14,13 @@ import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 import os, threading, time
 import numpy as np
 from conftest import pairs, spd
-from kraus import KrausRegressor, riemann_mean
+from kraus import KrausRegressor, PSDCompleter, riemann_mean
+def gaps(n):
+    w = np.random.default_rng(0).standard_normal((n, 60))
+    m = w @ w.T
+    gone = np.triu(np.random.default_rng(1).random(m.shape) < 0.4, 1)
+    m[gone | gone.T] = np.nan
+    return m
 """
 
 
@@ -118,8 +124,11 @@ def test_threads_at_once_and_other_threads_go_on():
         'KrausRegressor(rank=10, solver="adam", folds=0, max_iter=10**7).fit(x, y)',
         'KrausRegressor(rank=3, depth=2, folds=0, max_iter=10**7, restarts=1000).fit(x, y)',
         'KrausRegressor(rank="cv", solver="adam", max_iter=10**7).fit(x, y)',
+        'KrausRegressor(positivity="complete", folds=40).fit(*pairs(count=2000, p=30, q=30, noise=0.5)[:2])',
+        "PSDCompleter(blocks=(30, 20), rank=20, depth=2).fit(gaps(600))",
+        "PSDCompleter().fit(gaps(1500))",
     ],
-    ids=["lbfgs", "adam", "deep", "cv"],
+    ids=["lbfgs", "adam", "deep", "cv", "families", "blocks", "completion"],
 )
 def test_ctrl_c_stops_a_fit(work):
     process = program(f"""
@@ -133,7 +142,7 @@ def test_ctrl_c_stops_a_fit(work):
         print(KrausRegressor(rank=1, folds=0).fit(x[:50], y[:50]).rank_)  # the pool is free again
         """)
     assert process.stdout.readline() == "ready\n"
-    time.sleep(1.5)
+    time.sleep(2.5)
     assert process.poll() is None, process.stderr.read()
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
