@@ -70,7 +70,7 @@ def test_the_binding_costs_less_than_a_twentieth_of_a_fit():
         x, y, _ = pairs(count=10_000, p=20, q=10, rank=5, noise=0.1)
         for name, params in [("chosen", {}), ("rank", {"rank": 5})]:
             shares = []
-            for _ in range(3):
+            for _ in range(5):
                 model = KrausRegressor(**params)
                 began = time.perf_counter()
                 model.fit(x, y)
