@@ -13,7 +13,9 @@ const PROGRAMS: [&str; 3] = ["tests", "benches", "examples"];
 /// Files and subfolders of a folder, sorted.
 fn entries(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let mut all: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    all.retain(|path| !path.file_name().unwrap().to_string_lossy().starts_with('.'));
+    // Hidden files, and what Python leaves behind, are nobody's rooms.
+    let ours = |name: &str| !name.starts_with('.') && name != "__pycache__";
+    all.retain(|path| ours(&path.file_name().unwrap().to_string_lossy()));
     all.sort();
     all.into_iter().partition(|path| path.is_file())
 }

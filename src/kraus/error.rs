@@ -45,6 +45,9 @@ pub enum Error {
     /// The mean of X or of Y is singular or indefinite, and a completely positive map is fitted in coordinates in which both are identities.
     #[error("the mean of X or of Y is not positive definite; use positivity `output` or `none`")]
     MeanNotDefinite,
+    /// A watcher ended the work.
+    #[error("cancelled")]
+    Cancelled,
     /// A decomposition failed.
     #[error(transparent)]
     Linalg(#[from] linalg::Error),

@@ -38,7 +38,7 @@ use crate::optimise::Memory;
 use crate::optimise::recorded::minimise_recorded;
 use crate::solvers::lbfgs::LbfgsParams;
 use crate::solvers::moments::LossSource;
-use crate::solvers::{Fit, History, Recorder, Session, Solver, Start};
+use crate::solvers::{Fit, History, Recorder, Session, Solver, Start, Stop};
 use crate::tolerances::{EXACT_FIT, POSITIVE_SEMIDEFINITE};
 use linalg::{Real, eigh, matmul};
 use ndarray::{Array2, ArrayView2};
@@ -132,6 +132,16 @@ impl Completion {
 /// assert!((done.matrix[[0, 5]] - 6.0).abs() < 1e-6 && done.is_psd());
 /// ```
 pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParams) -> Result<Completion, FitError> {
+    complete_watched(partial, model, solver, &mut Session { validation: None, watch: None })
+}
+
+/// [`complete`] with a watcher that is asked after each iteration. Where it cancels, the result is what was reached by then.
+pub fn complete_watched(
+    partial: &Partial,
+    model: &CompletionParams,
+    solver: &LbfgsParams,
+    session: &mut Session<'_, f64>,
+) -> Result<Completion, FitError> {
     let checked = solver.check()?;
     if solver.source == LossSource::Moments {
         let why = "moments describe one unmasked map on matrices; use the samples".into();
@@ -143,7 +153,7 @@ pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParam
         let (n, rank) = (partial.n(), model.rank);
         let (w, history) = best_of(
             partial,
-            solver,
+            (solver, session),
             "depth 1: masked factorisation M ~ W W^T",
             |i| Ok(factorisation::factor_of(&start(i)?.layers()[0]).into_raw_vec_and_offset().0),
             |w, g| factorisation::loss_gradient(partial, rank, w, g),
@@ -155,20 +165,20 @@ pub fn complete(partial: &Partial, model: &CompletionParams, solver: &LbfgsParam
     if let Some(sizes) = single_entries::Sizes::of(&start(0)?) {
         let (x, history) = best_of(
             partial,
-            solver,
+            (solver, session),
             "depth 2 on single entries: two products of the first map with the residual",
             |i| Ok(single_entries::Sizes::flat(&start(i)?)),
             |x, g| sizes.loss_gradient(partial, x, g),
         )?;
         return finish(partial, model, sizes.predict(&x), sizes.stack(&x)?, history);
     }
-    complete_with::<f64>(partial, model, &checked)
+    complete_by::<f64, FitError>(partial, model, |problem, start| checked.fit_with(problem, start, session))
 }
 
 /// The best of as many starts as the solver asks for, by L-BFGS on an objective of the whole matrix.
 fn best_of(
     partial: &Partial,
-    solver: &LbfgsParams,
+    (solver, session): (&LbfgsParams, &mut Session<'_, f64>),
     note: &str,
     start: impl Fn(u64) -> Result<Vec<f64>, Error>,
     objective: impl Fn(&[f64], &mut [f64]) -> f64,
@@ -181,21 +191,14 @@ fn best_of(
     for i in 0..solver.restarts as u64 {
         let mut recorder = Recorder::new("lbfgs", solver.stopping).with_zero_loss(zero_loss);
         recorder.history.note(note);
-        let mut session = Session { validation: None, watch: None };
         let (limits, mut memory) = ((solver.stopping, solver.memory), Memory::default());
-        let found = minimise_recorded::<f64>(
-            start(i)?,
-            limits,
-            &mut memory,
-            &mut recorder,
-            &mut session,
-            |_| None,
-            &objective,
-        )?;
+        let found =
+            minimise_recorded::<f64>(start(i)?, limits, &mut memory, &mut recorder, session, |_| None, &objective)?;
+        let cancelled = recorder.history.stop == Stop::Cancelled;
         if best.as_ref().is_none_or(|(_, h)| last(&recorder.history) < last(h)) {
             best = Some((found, recorder.history));
         }
-        if best.as_ref().is_some_and(|(_, h)| last(h) <= exact) {
+        if cancelled || best.as_ref().is_some_and(|(_, h)| last(h) <= exact) {
             break;
         }
     }

@@ -18,7 +18,7 @@ use ndarray::{Ix3, arr0};
 use npy::{Array, Member, NpzReader, NpzWriter};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufReader, BufWriter, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Why a model could not be written or read.
@@ -84,6 +84,17 @@ const STOPS: [(Stop, &str); 6] = [
 /// Writes a fitted stack.
 pub fn save<T: Real>(path: impl AsRef<Path>, fit: &Fit<T>) -> Result<(), DiskError> {
     let path = path.as_ref();
+    atomically(path, |file| write(file, fit)).map_err(|source| DiskError::Io { path: path.to_owned(), source })
+}
+
+/// The bytes that [`save`] writes.
+pub fn to_bytes<T: Real>(fit: &Fit<T>) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Cursor::new(Vec::new());
+    write(&mut bytes, fit)?;
+    Ok(bytes.into_inner())
+}
+
+fn write<T: Real>(to: &mut (impl Write + Seek), fit: &Fit<T>) -> std::io::Result<()> {
     let arch = fit.model.architecture();
     let single = size_of::<T>() == 4;
     let gamma = match arch.gamma {
@@ -107,20 +118,16 @@ pub fn save<T: Real>(path: impl AsRef<Path>, fit: &Fit<T>) -> Result<(), DiskErr
         validation: h.validation.clone(),
         notes: h.notes.clone(),
     };
-    let corrupt = |what: String| DiskError::Corrupt { path: path.to_owned(), what };
-    let text = serde_json::to_string(&metadata).map_err(|e| corrupt(e.to_string()))?;
-    let fill = |file: &mut BufWriter<File>| {
-        let mut npz = NpzWriter::new(file);
-        for (i, map) in fit.model.layers().iter().enumerate() {
-            let ops = map.ops().mapv(|v| v.as_f64()).into_dyn();
-            npz.add(&format!("layer{i}"), &Member::Floats { array: ops.view(), single })?;
-        }
-        let clamp = arr0(gamma.unwrap_or(f64::NAN)).into_dyn();
-        npz.add("gamma", &Member::Floats { array: clamp.view(), single: false })?;
-        npz.add("metadata", &Member::Text(&text))?;
-        npz.finish().map(drop)
-    };
-    atomically(path, fill).map_err(|source| DiskError::Io { path: path.to_owned(), source })
+    let text = serde_json::to_string(&metadata)?;
+    let mut npz = NpzWriter::new(to);
+    for (i, map) in fit.model.layers().iter().enumerate() {
+        let ops = map.ops().mapv(|v| v.as_f64()).into_dyn();
+        npz.add(&format!("layer{i}"), &Member::Floats { array: ops.view(), single })?;
+    }
+    let clamp = arr0(gamma.unwrap_or(f64::NAN)).into_dyn();
+    npz.add("gamma", &Member::Floats { array: clamp.view(), single: false })?;
+    npz.add("metadata", &Member::Text(&text))?;
+    npz.finish().map(drop)
 }
 
 /// Writes through a temporary file in the same folder, synced and renamed; nothing is left behind on failure.
@@ -151,10 +158,19 @@ pub(crate) fn atomically(
 pub fn load<T: Real>(path: impl AsRef<Path>) -> Result<Fit<T>, DiskError> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|source| DiskError::Io { path: path.to_owned(), source })?;
+    read(path, BufReader::new(file))
+}
+
+/// Reads what [`to_bytes`] gave; `path` is the name used in messages.
+pub fn from_bytes<T: Real>(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Fit<T>, DiskError> {
+    read(path.as_ref(), Cursor::new(bytes))
+}
+
+fn read<T: Real>(path: &Path, from: impl Read + Seek) -> Result<Fit<T>, DiskError> {
     let corrupt = |what: String| DiskError::Corrupt { path: path.to_owned(), what };
     // `DiskError` names the file, so that the problem alone is taken from the reader's error.
     let name = path.display().to_string();
-    let mut archive = NpzReader::open(&name, BufReader::new(file)).map_err(|e| corrupt(e.defect.to_string()))?;
+    let mut archive = NpzReader::open(&name, from).map_err(|e| corrupt(e.defect.to_string()))?;
     let depth = archive.names().iter().filter(|n| n.starts_with("layer")).count();
     let mut array = |name: &str| archive.array(name).map_err(|e| corrupt(format!("the array `{name}` {}", e.defect)));
     let Array::Text { values, .. } = array("metadata")? else {

@@ -2,8 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | disk.rs | [`save`] and [`load`]: a fitted stack as one .npz file |
+//! | disk.rs | [`save`] and [`load`]: a fitted stack as one .npz file; the same as bytes |
 
 pub mod disk;
 
-pub use disk::{DiskError, load, save};
+pub use disk::{DiskError, from_bytes, load, save, to_bytes};

@@ -16,7 +16,7 @@ use ndarray::{Array1, Ix1, Ix2, Ix3};
 use npy::{Array, Member, NpzReader, NpzWriter};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, Cursor, Read, Seek, Write};
 use std::path::Path;
 
 const FORMAT: &str = "kraus-affine";
@@ -43,6 +43,17 @@ pub struct SavedAffine {
 /// Writes a map. The same map gives the same bytes.
 pub fn save_affine(path: impl AsRef<Path>, map: &AffineMap, notes: &[String]) -> Result<(), DiskError> {
     let path = path.as_ref();
+    atomically(path, |file| write(file, map, notes)).map_err(|source| DiskError::Io { path: path.to_owned(), source })
+}
+
+/// The bytes that [`save_affine`] writes.
+pub(super) fn affine_bytes(map: &AffineMap, notes: &[String]) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Cursor::new(Vec::new());
+    write(&mut bytes, map, notes)?;
+    Ok(bytes.into_inner())
+}
+
+fn write(to: &mut (impl Write + Seek), map: &AffineMap, notes: &[String]) -> std::io::Result<()> {
     let metadata = Metadata {
         format: FORMAT.into(),
         schema: SCHEMA,
@@ -50,29 +61,30 @@ pub fn save_affine(path: impl AsRef<Path>, map: &AffineMap, notes: &[String]) ->
         positivity: map.positivity().as_str().into(),
         notes: notes.to_vec(),
     };
-    let text = serde_json::to_string(&metadata)
-        .map_err(|e| DiskError::Corrupt { path: path.to_owned(), what: e.to_string() })?;
+    let text = serde_json::to_string(&metadata)?;
     let signs = Array1::from(map.signs().to_vec()).into_dyn();
-    let fill = |file: &mut BufWriter<File>| {
-        let mut npz = NpzWriter::new(file);
-        npz.add("layer0", &Member::Floats { array: map.map().ops().into_dyn(), single: false })?;
-        npz.add("signs", &Member::Floats { array: signs.view(), single: false })?;
-        if let Some(b) = map.intercept() {
-            npz.add("intercept", &Member::Floats { array: b.into_dyn(), single: false })?;
-        }
-        npz.add("metadata", &Member::Text(&text))?;
-        npz.finish().map(drop)
-    };
-    atomically(path, fill).map_err(|source| DiskError::Io { path: path.to_owned(), source })
+    let mut npz = NpzWriter::new(to);
+    npz.add("layer0", &Member::Floats { array: map.map().ops().into_dyn(), single: false })?;
+    npz.add("signs", &Member::Floats { array: signs.view(), single: false })?;
+    if let Some(b) = map.intercept() {
+        npz.add("intercept", &Member::Floats { array: b.into_dyn(), single: false })?;
+    }
+    npz.add("metadata", &Member::Text(&text))?;
+    npz.finish().map(drop)
 }
 
 /// Reads a map with signs and intercept; None where the file is a stack or something else.
 pub fn load_affine(path: impl AsRef<Path>) -> Result<Option<SavedAffine>, DiskError> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|source| DiskError::Io { path: path.to_owned(), source })?;
+    read(path, BufReader::new(file))
+}
+
+/// Reads a map from the bytes of a file; `path` is the name used in messages.
+pub(super) fn read(path: &Path, from: impl Read + Seek) -> Result<Option<SavedAffine>, DiskError> {
     let corrupt = |what: String| DiskError::Corrupt { path: path.to_owned(), what };
     // What is no archive at all is for the reader of stacks to complain about.
-    let Ok(mut archive) = NpzReader::open(&path.display().to_string(), BufReader::new(file)) else { return Ok(None) };
+    let Ok(mut archive) = NpzReader::open(&path.display().to_string(), from) else { return Ok(None) };
     if !archive.has("signs") || !archive.has("metadata") {
         return Ok(None);
     }

@@ -77,6 +77,9 @@ impl Signed {
     }
 }
 
+/// Asked after each iteration whether to go on.
+pub(super) type Ask<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
 /// The path of one fold: fitted to the samples outside it, judged on those inside.
 struct FoldPath {
     path: Path,
@@ -95,16 +98,16 @@ impl FoldPath {
     }
 
     /// The error after going on to `rank`.
-    fn to(&mut self, rank: usize, iterations: usize) -> Result<f64> {
-        self.path.to(rank, iterations, ROUGH)?;
+    fn to(&mut self, rank: usize, ask: Ask<'_>) -> Result<f64> {
+        self.path.to(rank, STEPS, ROUGH, ask)?;
         self.states.push(self.path.state());
         Ok(self.error())
     }
 
     /// The error of the k-th rank with a penalty.
-    fn penalised(&mut self, k: usize, penalty: f64, iterations: usize) -> Result<f64> {
+    fn penalised(&mut self, k: usize, penalty: f64, ask: Ask<'_>) -> Result<f64> {
         self.path.restore(&self.states[k], penalty);
-        self.path.to(self.states[k].0.nrows(), iterations, ROUGH)?;
+        self.path.to(self.states[k].0.nrows(), STEPS, ROUGH, ask)?;
         Ok(self.error())
     }
 
@@ -127,8 +130,10 @@ fn rank_curve(
     let Some(mut paths) = paths else { return Ok(None) };
     let mut curve: Vec<Score> = Vec::with_capacity(ranks.len());
     for (k, &rank) in ranks.iter().enumerate() {
-        watch(&format!("completely positive maps, rank {rank}"), k as f64 / ranks.len() as f64)?;
-        let errors: Vec<f64> = paths.par_iter_mut().map(|p| p.to(rank, STEPS)).collect::<Result<_>>()?;
+        let (step, done) = (format!("completely positive maps, rank {rank}"), k as f64 / ranks.len() as f64);
+        let ask = || watch(&step, done);
+        ask()?;
+        let errors: Vec<f64> = paths.par_iter_mut().map(|p| p.to(rank, &ask)).collect::<Result<_>>()?;
         curve.push(Score::new(rank, errors));
         if curve.len() > least(&curve) + patience {
             break;
@@ -158,9 +163,9 @@ pub(super) fn complete(
     let mut tried = Tried { complete: true, curve, chosen, note: "no penalty".into() };
     let (mut penalty, at) = (0.0, tried.score().rank);
     for (k, share) in PENALTIES.into_iter().enumerate() {
-        watch("trace penalty", k as f64 / PENALTIES.len() as f64)?;
-        let errors: Vec<f64> =
-            paths.par_iter_mut().map(|p| p.penalised(chosen, share, STEPS)).collect::<Result<_>>()?;
+        let ask = || watch("trace penalty", k as f64 / PENALTIES.len() as f64);
+        ask()?;
+        let errors: Vec<f64> = paths.par_iter_mut().map(|p| p.penalised(chosen, share, &ask)).collect::<Result<_>>()?;
         let score = Score::new(at, errors);
         let better = score.mean() < tried.score().mean() && !tried.score().close_to(&score);
         if !better {

@@ -20,13 +20,14 @@
 //! | `folds` | cross-validation and the one-standard-error rule |
 //! | `unpenalised` | the solvers without penalty: data, one fit, the rank |
 //! | `procedure` | all of it: [`fit`] is what the command `fit` calls |
-//! | `disk` | the extra arrays of a saved model |
+//! | `disk`, `model` | the extra arrays of a saved model; a model of either kind |
 
 mod affine;
 mod disk;
 mod families;
 pub mod folds;
 mod layout;
+mod model;
 mod operators;
 mod path;
 mod procedure;
@@ -37,6 +38,7 @@ mod whiten;
 pub use affine::{AffineMap, Applied, Positivity};
 pub use disk::{SavedAffine, load_affine, save_affine};
 pub use folds::{Folds, Score};
+pub use model::Model;
 pub use procedure::{FitParams, Outcome, Unpenalised, fit, fit_watched};
 pub use unpenalised::{Method, Pairs, SolverPlan, loss, ranks};
 
@@ -209,15 +211,16 @@ pub fn regress_watched(
             }
         }
     };
-    watch("all samples", 0.0)?;
+    let ask = || watch("all samples", 0.0);
+    ask()?;
     if use_complete {
         let (tried_complete, penalty) = complete.expect("the completely positive family was tried");
         let rank = tried_complete.score().rank;
         let Some(mut path) = Path::new(x, y, penalty)? else { return Err(Error::MeanNotDefinite) };
         for &r in RANKS.iter().filter(|r| **r < rank) {
-            path.to(r, 15, 1e-3)?;
+            path.to(r, 15, 1e-3, &ask)?;
         }
-        path.to(rank, 300, 1e-6)?;
+        path.to(rank, 300, 1e-6, &ask)?;
         let (ops, intercept) = path.model();
         let signs = vec![1.0; ops.dim().0];
         let map = AffineMap::new(ops, signs, Some(intercept), Positivity::Complete)?;

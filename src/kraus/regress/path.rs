@@ -5,11 +5,12 @@
 //! eigenvector of its gradient with respect to the Choi matrix), of the length that a line search gives: the path is smooth in the rank, and L-BFGS
 //! has little left to do. An evaluation costs 4 ny nx l operations for the samples and 3 (q p)^2 r for the operators.
 
+use super::families::Ask;
 use super::layout::{Layout, half, svecs};
 use super::whiten::Coordinates;
 use crate::completion::spectral;
 use crate::error::Result;
-use crate::optimise::{Ending, MinimiseParams, minimise};
+use crate::optimise::{Ending, Memory, MinimiseParams, minimise_watched};
 use linalg::{eigh, gemm, matmul};
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 
@@ -100,8 +101,8 @@ impl Path {
         l
     }
 
-    /// Goes on to `rank` operators.
-    pub fn to(&mut self, rank: usize, iterations: usize, tolerance: f64) -> Result<()> {
+    /// Goes on to `rank` operators. `ask` is called after each iteration; its error ends the fit.
+    pub fn to(&mut self, rank: usize, iterations: usize, tolerance: f64, ask: Ask<'_>) -> Result<()> {
         while self.ops.nrows() < rank {
             let more = (rank - self.ops.nrows()).min(self.ops.nrows().max(1));
             self.grow(more)?;
@@ -109,7 +110,14 @@ impl Path {
         let params =
             MinimiseParams { memory: 15, max_iterations: iterations, f_tolerance: tolerance, ..Default::default() };
         let rank = self.ops.nrows();
-        let found = minimise(|x, g| self.evaluate(rank, x, g), self.parameters(), &params);
+        let mut answer = Ok(());
+        let go_on = |_: &[f64], _: f64| {
+            answer = ask();
+            answer.is_ok()
+        };
+        let evaluate = |x: &[f64], g: &mut [f64]| self.evaluate(rank, x, g);
+        let found = minimise_watched(evaluate, self.parameters(), &params, &mut Memory::default(), go_on);
+        answer?;
         let (n, q) = (self.layout.p * self.layout.q, self.layout.q);
         self.ops = Array2::from_shape_vec((rank, n), found.x[..rank * n].to_vec()).expect("r q p parameters");
         self.f = Array2::from_shape_vec((q, q), found.x[rank * n..].to_vec()).expect("q q parameters");

@@ -149,10 +149,10 @@ fn unpenalised(pairs: &Pairs, params: &FitParams, watch: Watch<'_>) -> Result<Un
     let list: Vec<usize> = params.ranks.iter().copied().filter(|r| *r <= most).collect();
     let validated = pairs.folds.count() > 1;
     let (rank, curve, chosen) = match params.rank {
-        Some(r) if validated => (r, vec![ranks::score(pairs, &params.plan, r)?], 0),
+        Some(r) if validated => (r, vec![ranks::score(pairs, &params.plan, r, 0.0, watch)?], 0),
         Some(r) => (r, vec![], 0),
         None if params.noise_free => {
-            let Some(rank) = ranks::exact(pairs, &params.plan, &list)? else {
+            let Some(rank) = ranks::exact(pairs, &params.plan, &list, watch)? else {
                 let (a, b) = (list.first().unwrap_or(&1), list.last().unwrap_or(&1));
                 let why = format!(
                     "no rank from {a} to {b} explains the samples exactly; do not promise exact outputs, or widen the ranks"
@@ -168,7 +168,7 @@ fn unpenalised(pairs: &Pairs, params: &FitParams, watch: Watch<'_>) -> Result<Un
         }
     };
     watch("all samples", 0.0)?;
-    let fit = params.plan.on_all(pairs, rank)?;
+    let fit = params.plan.on_all(pairs, rank, watch)?;
     let train = params.plan.train_error(pairs, &fit)?;
     Ok(Unpenalised { fit, train, curve, chosen })
 }

@@ -95,6 +95,16 @@ impl Lbfgs {
         self.fit_moments_around(moments, moments.least_squares().ok().as_ref(), start)
     }
 
+    /// [`fit_moments`](Self::fit_moments) with a watcher.
+    pub fn fit_moments_with(
+        &self,
+        moments: &Moments,
+        start: Start<f64>,
+        session: &mut Session<'_, f64>,
+    ) -> Fitted<f64> {
+        self.moments_around(moments, moments.least_squares().ok().as_ref(), start, session)
+    }
+
     /// [`fit_moments`](Self::fit_moments) with the least squares map of these moments at hand, so that several fits share it.
     pub fn fit_moments_around(
         &self,
@@ -102,7 +112,16 @@ impl Lbfgs {
         centre: Option<&LeastSquares>,
         start: Start<f64>,
     ) -> Fitted<f64> {
-        let mut session = Session { validation: None, watch: None };
+        self.moments_around(moments, centre, start, &mut Session { validation: None, watch: None })
+    }
+
+    fn moments_around(
+        &self,
+        moments: &Moments,
+        centre: Option<&LeastSquares>,
+        start: Start<f64>,
+        session: &mut Session<'_, f64>,
+    ) -> Fitted<f64> {
         self.best(starts(start, self.params.restarts), |start| {
             let stack = single_map(start, moments.p(), moments.q())?;
             let mut objective = MomentObjective::new(moments, centre, stack.layers()[0].rank());
@@ -113,7 +132,7 @@ impl Lbfgs {
             recorder.history.note(resolution(centre.is_some()));
             let (stopping, mut memory) = (self.params.stopping, Memory::default());
             let evaluate = |x: &[f64], g: &mut [f64]| objective.evaluate(x, g);
-            let stack = self.run(stack, stopping, &mut memory, &mut recorder, &mut session, evaluate)?;
+            let stack = self.run(stack, stopping, &mut memory, &mut recorder, session, evaluate)?;
             Ok(finished(stack, recorder))
         })
     }
@@ -125,8 +144,13 @@ impl Lbfgs {
         for start in starts {
             let f = fit(start)?;
             losses.push(last(&f));
+            let cancelled = f.history.stop == Stop::Cancelled;
             if best.as_ref().is_none_or(|b| last(&f) < last(b)) {
                 best = Some(f);
+            }
+            // Whoever asked for an end does not want the other starts.
+            if cancelled {
+                break;
             }
         }
         // `check` refuses zero restarts, so there is at least one start.

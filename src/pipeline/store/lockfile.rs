@@ -68,6 +68,11 @@ impl Locked {
         key.0.starts_with(&self.key)
     }
 
+    /// Whether the other unit had the same key.
+    pub fn same_key(&self, other: &Locked) -> bool {
+        self.key == other.key
+    }
+
     /// Whether the unit wrote exactly what the other one wrote.
     pub fn same_result(&self, other: &Locked) -> bool {
         self.result == other.result

@@ -30,6 +30,21 @@ impl PositiveMap {
         }
     }
 
+    /// The map that [`operators`](Self::operators) and [`measurements`](Self::measurements) gave, as read from a file; the caller answers
+    /// for R and K being positive semidefinite.
+    pub fn from_parts(operators: Array3<f64>, measurements: Vec<(Array2<f64>, Array2<f64>)>) -> Result<Self> {
+        let map = PositiveMap::new(operators)?;
+        let (p, q) = map.sizes();
+        for (answer, by) in &measurements {
+            for (what, n, got) in [("answers of a map", q, answer), ("measurements of a map", p, by)] {
+                if got.dim() != (n, n) {
+                    return Err(InputError::shape(what, [n, n], got.shape()).into());
+                }
+            }
+        }
+        Ok(PositiveMap { measured: measurements, ..map })
+    }
+
     /// The same and R tr(K X); the caller answers for R and K being positive semidefinite.
     pub(crate) fn measuring(mut self, answer: Array2<f64>, by: Array2<f64>) -> Self {
         self.measured.push((answer, by));
@@ -111,6 +126,11 @@ impl PositiveMap {
         self.operators.view()
     }
 
+    /// The pairs (R_j, K_j) of the measurements.
+    pub fn measurements(&self) -> &[(Array2<f64>, Array2<f64>)] {
+        &self.measured
+    }
+
     /// Kraus operators of the whole map, (r, q, p): first the A_i, then those of the measurements.
     pub fn kraus(&self) -> Result<Array3<f64>> {
         let (p, q) = self.sizes();
@@ -180,6 +200,9 @@ mod tests {
         assert_eq!(both.sizes(), (3, 2));
         close(&next.apply(images.view()).unwrap(), &both.apply(x.view()).unwrap());
         assert!(next.then(&next).is_err());
+        let again = PositiveMap::from_parts(first.operators().to_owned(), first.measurements().to_vec()).unwrap();
+        assert_eq!(again, first);
+        assert!(PositiveMap::from_parts(first.operators().to_owned(), next.measurements().to_vec()).is_err());
         assert!(PositiveMap::new(Array3::zeros((0, 2, 2))).is_err());
     }
 }

@@ -1,12 +1,12 @@
 //! `repro import`: checks a crate that `repro export` wrote, unpacks it and says what its report says. Nothing is computed.
 
-use super::{METADATA, REPORT, sha256};
+use super::{METADATA, REPORT, RESULTS, sha256};
 use crate::cli::own::output::write;
 use crate::cli::text::{count, size};
 use crate::cli::{json, output};
 use anyhow::{Context as _, Result, bail, ensure};
 use pipeline::Digest;
-use pipeline::store::lockfile::Lockfile;
+use pipeline::store::lockfile::{Locked, Lockfile};
 use report::claims::{Metrics, PAPER, judge_all, print, read};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,22 +149,32 @@ fn check(files: &BTreeMap<String, Vec<u8>>) -> Result<(Checked, Metrics)> {
         out.problems.push("there is no lock file, so no result can be confirmed".to_string());
         return Ok((out, metrics));
     };
-    let mut copy = tempfile::NamedTempFile::new()?;
-    copy.write_all(&files[lock])?;
-    let Some(lock) = Lockfile::load(copy.path()) else {
-        out.problems.push(format!("{lock} cannot be read"));
-        return Ok((out, metrics));
+    let lock = match Lockfile::read(&String::from_utf8_lossy(&files[lock])) {
+        Ok(lock) => lock,
+        Err(why) => {
+            out.problems.push(format!("{lock}: {why}"));
+            return Ok((out, metrics));
+        }
     };
+    let said = said_of_units(&metadata);
     for (stage, units) in &lock.stages {
         for (label, locked) in units {
             let middle = if label.is_empty() { String::new() } else { format!("{}/", label.replace('/', "_")) };
+            let id = if label.is_empty() { stage.clone() } else { format!("{stage}/{label}") };
+            let confirmed = said.get(&id).filter(|(key, wrote)| {
+                *locked == Locked::new(key, wrote.iter().map(|(name, digest)| (name.as_str(), *digest)))
+            });
+            let Some((_, wrote)) = confirmed else {
+                out.problems.push(format!("`{id}`: the metadata and the lock file name different results"));
+                continue;
+            };
             let mut any = false;
-            for (name, digest) in &locked.artefacts {
+            for (name, digest) in wrote {
                 let path = format!("results/{stage}/{middle}{name}");
                 let Some(bytes) = files.get(&path) else { continue };
                 any = true;
                 if Digest::of(bytes) != *digest {
-                    out.problems.push(format!("{path} is not the result that the lock file names"));
+                    out.problems.push(format!("{path} is not the result that metadata and lock file name"));
                     continue;
                 }
                 out.results += 1;
@@ -176,4 +186,16 @@ fn check(files: &BTreeMap<String, Vec<u8>>) -> Result<(Checked, Metrics)> {
         }
     }
     Ok((out, metrics))
+}
+
+/// Key and digests of each unit, as the metadata give them: the lock file has one digest of all of them.
+fn said_of_units(metadata: &serde_json::Value) -> BTreeMap<String, (Digest, BTreeMap<String, Digest>)> {
+    let unit = |entity: &serde_json::Value| {
+        let (_, digests) = entity["description"].as_str()?.split_once(RESULTS)?;
+        let wrote: BTreeMap<String, String> = serde_json::from_str(digests).ok()?;
+        let wrote =
+            wrote.into_iter().map(|(name, digest)| Some((name, digest.parse().ok()?))).collect::<Option<_>>()?;
+        Some((entity["name"].as_str()?.to_owned(), (entity["identifier"].as_str()?.parse().ok()?, wrote)))
+    };
+    metadata["@graph"].as_array().into_iter().flatten().filter_map(unit).collect()
 }

@@ -3,7 +3,7 @@
 //! The workflow is pipeline.yaml; the run of all of it is one action, and each unit is an action of its own whose instrument is
 //! its kind. A unit's action says when, how long, with which parameters and inputs, and on what kind of machine.
 
-use super::{METADATA, sha256, time};
+use super::{METADATA, RESULTS, sha256, time};
 use pipeline::{Engine, Record};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,7 +218,7 @@ impl Metadata<'_> {
             let objects: Vec<&str> = std::iter::once(params.as_str()).chain(inputs).collect();
             graph.push(json!({
                 "@id": me, "@type": "CreateAction", "name": planned.id, "identifier": key.to_string(),
-                "description": format!("{:.3} s on {} threads, {:.3} s of CPU; BLAKE3 of its results: {}", p.wall, p.threads, p.cpu, json!(digests)),
+                "description": format!("{:.3} s on {} threads, {:.3} s of CPU; {RESULTS}{}", p.wall, p.threads, p.cpu, json!(digests)),
                 "instrument": id(&format!("#kind-{kind}")), "agent": id("#maintainers"), "object": ids(objects), "result": ids(results),
                 "startTime": time(p.ended.saturating_sub(p.wall.max(0.0) as u64)), "endTime": time(p.ended),
                 "environment": id(&host), "actionStatus": id("http://schema.org/CompletedActionStatus"),

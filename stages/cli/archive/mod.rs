@@ -12,6 +12,8 @@ mod metadata;
 
 /// The metadata of a crate.
 const METADATA: &str = "ro-crate-metadata.json";
+/// What stands before the digests of a unit in the metadata.
+const RESULTS: &str = "BLAKE3 of its results: ";
 /// The report in a crate.
 const REPORT: &str = "report.html";
 

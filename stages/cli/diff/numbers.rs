@@ -78,18 +78,24 @@ impl Numbers {
         let relative = |t: f64| move |a: f64, b: f64| (a - b).abs() <= t * a.abs().max(b.abs());
         for (stage, units) in &b.lock.stages {
             for (label, now) in units {
-                let then = a.lock.stages.get(stage).and_then(|units| units.get(label));
-                for (name, digest) in &now.artefacts {
+                let Some(then) = a.lock.stages.get(stage).and_then(|units| units.get(label)) else { continue };
+                let same = then.same_result(now);
+                let Some(record) = b.record(stage, label).or_else(|| a.record(stage, label)) else {
+                    if !same {
+                        out.not_at_hand.push(stage.clone());
+                    }
+                    continue;
+                };
+                for name in record.artefacts.keys() {
                     let metrics = name == "metrics.json";
-                    if !metrics && !name.ends_with(".csv") {
+                    if !metrics && (same || !name.ends_with(".csv")) {
                         continue;
                     }
-                    let Some(before) = then.and_then(|t| t.artefacts.get(name)) else { continue };
-                    if before == digest && !metrics {
-                        continue;
-                    }
-                    let (Some(x), Some(y)) = (text(a, stage, name, before), text(b, stage, name, digest)) else {
-                        if before != digest {
+                    let (x, y) = (text(a, stage, label, name), text(b, stage, label, name));
+                    // Where both wrote the same, either side has it.
+                    let (x, y) = if same { (x.clone().or(y.clone()), y.or(x)) } else { (x, y) };
+                    let (Some(x), Some(y)) = (x, y) else {
+                        if !same {
                             out.not_at_hand.push(format!("{stage}: {name}"));
                         }
                         continue;
@@ -161,8 +167,8 @@ impl Numbers {
     }
 }
 
-fn text(side: &Side<'_>, stage: &str, name: &str, digest: &pipeline::Digest) -> Option<String> {
-    String::from_utf8(side.bytes(stage, name, digest)?).ok()
+fn text(side: &Side<'_>, stage: &str, label: &str, name: &str) -> Option<String> {
+    String::from_utf8(side.bytes(stage, label, name)?).ok()
 }
 
 /// The cells of a CSV file as this program writes it: quotes around cells that need them.

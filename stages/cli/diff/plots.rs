@@ -36,9 +36,13 @@ fn write_figures(a: &Side<'_>, b: &Side<'_>, folder: &Path) -> Result<Vec<(Strin
     let mut rows = Vec::new();
     for (stage, units) in &b.lock.stages {
         for (label, now) in units {
-            for (name, digest) in now.artefacts.iter().filter(|(name, _)| name.ends_with(".svg")) {
-                let then = a.lock.stages.get(stage).and_then(|u| u.get(label)?.artefacts.get(name));
-                if then == Some(digest) {
+            if a.lock.stages.get(stage).and_then(|units| units.get(label)).is_some_and(|then| then.same_result(now)) {
+                continue;
+            }
+            let Some(record) = b.record(stage, label).or_else(|| a.record(stage, label)) else { continue };
+            for name in record.artefacts.keys().filter(|name| name.ends_with(".svg")) {
+                let (then, now) = (a.bytes(stage, label, name), b.bytes(stage, label, name));
+                if then == now {
                     continue;
                 }
                 let put = |side: &str, bytes: Option<Vec<u8>>| -> Result<bool> {
@@ -47,8 +51,7 @@ fn write_figures(a: &Side<'_>, b: &Side<'_>, folder: &Path) -> Result<Vec<(Strin
                     write(&folder.join(side).join(name), |out| Ok(out.write_all(&bytes)?))?;
                     Ok(true)
                 };
-                let old = put("a", then.and_then(|then| a.bytes(stage, name, then)))?;
-                let new = put("b", b.bytes(stage, name, digest))?;
+                let (old, new) = (put("a", then)?, put("b", now)?);
                 rows.push((name.clone(), old, new));
             }
         }

@@ -87,7 +87,7 @@ impl Settings {
                     count(&mut out.new);
                     continue;
                 };
-                match (old.key == new.key, old.artefacts == new.artefacts) {
+                match (old.same_key(new), old.same_result(new)) {
                     (true, true) => {
                         out.equal += 1;
                         continue;
@@ -98,7 +98,7 @@ impl Settings {
                     (false, true) => out.same_bytes += 1,
                     (false, false) => count(&mut out.other),
                 }
-                let (Some(then), Some(now)) = (a.record(&old.key), b.record(&new.key)) else {
+                let (Some(then), Some(now)) = (a.record(stage, label), b.record(stage, label)) else {
                     out.without_record += 1;
                     planned = true;
                     continue;

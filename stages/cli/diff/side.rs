@@ -6,8 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use pipeline::store::Store;
 use pipeline::store::lockfile::{Locked, Lockfile};
 use pipeline::{Config, Digest, Engine, Plan, Record};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -34,13 +33,6 @@ fn git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder).args(args).stdin(Stdio::null()).stderr(Stdio::null());
     git.output().ok().filter(|said| said.status.success()).map(|said| said.stdout)
-}
-
-/// A lock file from its text.
-fn read(text: &[u8]) -> Result<Option<Lockfile>> {
-    let mut copy = tempfile::NamedTempFile::new()?;
-    copy.write_all(text)?;
-    Ok(Lockfile::load(copy.path()))
 }
 
 impl<'a> Side<'a> {
@@ -84,9 +76,8 @@ impl<'a> Side<'a> {
         let mut lock = Lockfile::default();
         for (unit, key, record) in engine.current(&[])? {
             let unit = &engine.plan().units[unit];
-            let artefacts = record.artefacts.iter().map(|(name, a)| (name.clone(), a.digest)).collect();
             let stage = engine.plan().stages[unit.stage].name.clone();
-            lock.stages.entry(stage).or_default().insert(unit.label.clone(), Locked { key, artefacts });
+            lock.stages.entry(stage).or_default().insert(unit.label.clone(), Locked::of(&key, &record));
         }
         anyhow::ensure!(!lock.stages.is_empty(), "no unit has a current result; `repro run` computes them");
         let plan = Some(engine.plan().clone());
@@ -109,7 +100,8 @@ impl<'a> Side<'a> {
         let show = |file: &str| git(folder, &["show", &format!("{id}:./{file}")]);
         let lock =
             show(&name).with_context(|| format!("revision {word} has no {name}: there is nothing to compare"))?;
-        let lock = read(&lock)?.with_context(|| format!("{name} of revision {word} cannot be read"))?;
+        let lock =
+            Lockfile::read(&String::from_utf8_lossy(&lock)).with_context(|| format!("{name} of revision {word}"))?;
         let yaml = show(FILE).map(|text| String::from_utf8_lossy(&text).into_owned());
         let config = yaml.and_then(|text| Config::parse(FILE, &text, folder).ok());
         let plan = config.and_then(|c| c.plan(choose.profile(), &choose.sets, &crate::kinds::kinds()).ok());
@@ -118,10 +110,12 @@ impl<'a> Side<'a> {
         Ok(Self { name, lock, revision: Some(id.to_string()), engine, beside: None, plan })
     }
 
-    /// The record of a key, in this store or beside the lock file.
-    pub fn record(&self, key: &Digest) -> Option<Arc<Record>> {
+    /// The record of a unit, in this store or beside the lock file.
+    pub fn record(&self, stage: &str, label: &str) -> Option<Arc<Record>> {
+        let locked = self.lock.stages.get(stage)?.get(label)?;
         let stores = [Some(self.engine.store()), self.beside.as_ref()];
-        stores.into_iter().flatten().find_map(|store| store.journal.with(|index| index.records.get(key).cloned()))
+        let mut found = stores.into_iter().flatten().filter_map(|s| s.journal.with(|i| locked.find(i, stage, label)));
+        found.next().map(|(_, record)| record)
     }
 
     /// The sources of a digest.
@@ -133,19 +127,18 @@ impl<'a> Side<'a> {
             .find_map(|s| s.journal.with(|index| index.sources.get(code).map(|s| (**s).clone())))
     }
 
-    /// The bytes of an artefact of a stage. They have the digest that the lock file says, wherever they come from.
-    pub fn bytes(&self, stage: &str, artefact: &str, digest: &Digest) -> Option<Vec<u8>> {
-        let stores = [Some(self.engine.store()), self.beside.as_ref()];
-        let mut found = stores.into_iter().flatten().find_map(|s| std::fs::read(s.objects.path(digest)).ok());
-        if found.is_none()
-            && let Some(id) = &self.revision
-        {
-            let plan = self.plan.as_ref().unwrap_or(self.engine.plan());
-            let folder: Option<PathBuf> = plan.stage(stage).and_then(|s| s.publish.clone());
-            let path = folder.map(|folder| folder.join(artefact).display().to_string());
-            found = path.and_then(|path| git(&self.engine.plan().folder, &["show", &format!("{id}:./{path}")]));
+    /// The bytes of an artefact of a unit: those that the record names, or the copy that was committed with a revision whose record is not here.
+    pub fn bytes(&self, stage: &str, label: &str, artefact: &str) -> Option<Vec<u8>> {
+        if let Some(record) = self.record(stage, label) {
+            let digest = record.artefacts.get(artefact)?.digest;
+            let stores = [Some(self.engine.store()), self.beside.as_ref()];
+            let mut found = stores.into_iter().flatten().filter_map(|s| std::fs::read(s.objects.path(&digest)).ok());
+            return found.find(|bytes| Digest::of(bytes) == digest);
         }
-        found.filter(|bytes| Digest::of(bytes) == *digest)
+        let id = self.revision.as_ref()?;
+        let plan = self.plan.as_ref().unwrap_or(self.engine.plan());
+        let path = plan.stage(stage)?.publish.as_ref()?.place(artefact, 0)?.display().to_string();
+        git(&self.engine.plan().folder, &["show", &format!("{id}:./{path}")])
     }
 
     /// The source files that changed between two revisions; none where one side has no revision or git does not know.

@@ -5,11 +5,9 @@ use super::arrays::{ArrayInput, piece};
 use super::facts::Facts;
 use super::{output, times};
 use anyhow::{Result, anyhow, ensure};
-use kraus::regress::{Positivity, SavedAffine, load_affine};
-use kraus::{Fit, Stack};
-use ndarray::{Array3, ArrayView3, Axis};
+pub use kraus::regress::Model;
+use kraus::regress::Positivity;
 use npy::{Dtype, Header};
-use rayon::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -81,40 +79,6 @@ pub fn run(args: &Args) -> Result<u8> {
     Ok(0)
 }
 
-/// A model that `repro fit` wrote.
-pub enum Model {
-    /// Completely positive layers.
-    Stack(Fit<f64>),
-    /// One map with signs and intercept.
-    Affine(SavedAffine),
-}
-
-impl Model {
-    /// Rows of the inputs.
-    pub fn p(&self) -> usize {
-        match self {
-            Model::Stack(fit) => fit.model.p(),
-            Model::Affine(saved) => saved.map.map().p(),
-        }
-    }
-
-    /// Rows of the outputs.
-    pub fn q(&self) -> usize {
-        match self {
-            Model::Stack(fit) => fit.model.q(),
-            Model::Affine(saved) => saved.map.map().q(),
-        }
-    }
-
-    /// The outputs of a batch, and how many left the cone.
-    pub fn apply(&self, x: ArrayView3<'_, f64>) -> Result<(Array3<f64>, usize)> {
-        match self {
-            Model::Stack(fit) => Ok((apply(&fit.model, x)?, 0)),
-            Model::Affine(saved) => saved.map.apply(x).map(|y| (y.matrices, y.outside)).map_err(Into::into),
-        }
-    }
-}
-
 /// Reads a model of either kind; the error says which command writes one.
 pub fn load(path: &Path) -> Result<Model> {
     output::refuse_target(path)?;
@@ -123,16 +87,5 @@ pub fn load(path: &Path) -> Result<Model> {
         kraus::DiskError::Corrupt { path, what } => anyhow!("{} is no model of `repro fit`: {what}", path.display()),
         kraus::DiskError::Model { path, source } => anyhow!("{} is no model of `repro fit`: {source}", path.display()),
     };
-    match load_affine(path).map_err(explain)? {
-        Some(saved) => Ok(Model::Affine(saved)),
-        None => kraus::load(path).map(Model::Stack).map_err(explain),
-    }
-}
-
-/// The outputs of a batch, a few samples per task.
-pub fn apply(model: &Stack<f64>, x: ArrayView3<'_, f64>) -> Result<Array3<f64>> {
-    let parts: Result<Vec<Array3<f64>>, kraus::Error> =
-        x.axis_chunks_iter(Axis(0), 64).into_par_iter().map(|c| model.apply_batch(c)).collect();
-    let parts = parts?;
-    Ok(ndarray::concatenate(Axis(0), &parts.iter().map(|p| p.view()).collect::<Vec<_>>())?)
+    Model::load(path).map_err(explain)
 }

@@ -5,12 +5,13 @@
 
 use super::super::folds::Folds;
 use crate::error::Result;
-use crate::solvers::{Basis, Moments};
-use ndarray::{Array3, Axis};
+use crate::solvers::{Basis, Moments, MomentsBuilder};
+use ndarray::{Array3, ArrayView3, Axis, CowArray, Ix3, s};
+use rayon::prelude::*;
 
-/// What a fit works on.
+/// What a fit works on. Samples may be borrowed: arrays that somebody else holds are not copied.
 #[derive(Debug)]
-pub struct Pairs {
+pub struct Pairs<'a> {
     /// Number of samples.
     pub l: usize,
     /// Rows of the inputs.
@@ -28,28 +29,49 @@ pub struct Pairs {
     /// Moments of each fold.
     pub moments: Option<Vec<Moments>>,
     /// X and Y, unless they were streamed.
-    pub samples: Option<(Array3<f64>, Array3<f64>)>,
+    pub samples: Option<(CowArray<'a, f64, Ix3>, CowArray<'a, f64, Ix3>)>,
 }
 
-impl Pairs {
-    /// Pairs in memory, with moments where there are enough samples for them to be of use.
-    pub fn new(x: Array3<f64>, y: Array3<f64>, folds: usize, seed: u64) -> Result<Self> {
+impl<'a> Pairs<'a> {
+    /// Pairs in memory. Moments are made where there are enough samples for them to be of use and they take at most `moments_limit` bytes;
+    /// 0 for a solver that works on the samples themselves.
+    pub fn new(
+        x: CowArray<'a, f64, Ix3>,
+        y: CowArray<'a, f64, Ix3>,
+        folds: usize,
+        seed: u64,
+        moments_limit: u64,
+    ) -> Result<Self> {
         let (l, p, q) = (x.dim().0, x.dim().1, y.dim().1);
         let asymmetric = x.outer_iter().position(|m| !linalg::is_symmetric(m, 0.0));
-        let basis = if asymmetric.is_some() { Basis::Full } else { Basis::Symmetric };
         let folds = Folds::new(l, folds.max(1), seed);
         let peak = y.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         let mean_square = y.iter().map(|v| v * v).sum::<f64>() / y.len().max(1) as f64;
         let mut pairs = Self { l, p, q, asymmetric, peak, mean_square, folds, moments: None, samples: None };
-        if l >= basis.len(p) {
+        let basis = pairs.basis();
+        if l >= basis.len(p) && Self::moments_bytes(basis, p, q, pairs.folds.count()) <= moments_limit {
+            // One sample at a time into the moments of its fold: nothing is gathered first.
             let of = |fold: usize| {
-                let inside = pairs.folds.inside(fold);
-                Moments::of(x.select(Axis(0), &inside).view(), y.select(Axis(0), &inside).view(), basis)
+                let mut builder = MomentsBuilder::new(p, q, basis);
+                for i in pairs.folds.inside(fold) {
+                    builder.update(x.slice(s![i..i + 1, .., ..]), y.slice(s![i..i + 1, .., ..]))?;
+                }
+                builder.finish()
             };
-            pairs.moments = Some((0..pairs.folds.count()).map(of).collect::<Result<_>>()?);
+            pairs.moments = Some((0..pairs.folds.count()).into_par_iter().map(of).collect::<Result<_>>()?);
         }
         pairs.samples = Some((x, y));
         Ok(pairs)
+    }
+
+    /// Bytes of the moments of every fold, of one sum, and of a fit to it.
+    pub fn moments_bytes(basis: Basis, p: usize, q: usize, folds: usize) -> u64 {
+        ((basis.len(p) as u64).pow(2) + (basis.len(p) * basis.len(q)) as u64) * 8 * (folds as u64 + 3)
+    }
+
+    /// X and Y, unless they were streamed.
+    pub fn views(&self) -> Option<(ArrayView3<'_, f64>, ArrayView3<'_, f64>)> {
+        self.samples.as_ref().map(|(x, y)| (x.view(), y.view()))
     }
 
     /// Moments of all samples.

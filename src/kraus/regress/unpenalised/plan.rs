@@ -4,11 +4,13 @@
 //! the least squares map) and at random operators otherwise; the better of both is kept where both were tried.
 
 use super::pairs::Pairs;
+use crate::completion::Watch;
 use crate::{
-    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Fit, FitError, Gamma, History, InputError, Lbfgs,
-    LbfgsParams, MomentObjective, Moments, Problem, Solver, Stack, Start, Stop, Stopping, closed_form,
+    AdamParams, Architecture, BlockCoordinateParams, ClosedForm, Fit, FitError, Fitted, Flow, Gamma, History,
+    InputError, Lbfgs, LbfgsParams, MomentObjective, Moments, Problem, Progress, Session, Solver, Stack, Start, Stop,
+    Stopping, closed_form,
 };
-use ndarray::Array3;
+use ndarray::ArrayView3;
 
 type Result<T, E = FitError> = std::result::Result<T, E>;
 
@@ -89,7 +91,7 @@ impl SolverPlan {
     }
 
     /// Fits one map to moments. `quick`: to compare ranks, not to keep.
-    pub fn on_moments(&self, moments: &Moments, rank: usize, quick: bool) -> Result<Fit<f64>> {
+    pub fn on_moments(&self, moments: &Moments, rank: usize, quick: bool, watch: Watch<'_>) -> Result<Fit<f64>> {
         let lbfgs = self.lbfgs(quick)?;
         let random = || Start::Random { arch: self.architecture(moments.p(), moments.q(), rank), seed: self.seed };
         match self.method {
@@ -102,18 +104,24 @@ impl SolverPlan {
             }
             Method::Auto => match closed_form(moments, rank) {
                 Ok(map) => {
-                    let mut fit = lbfgs.fit_moments(moments, Start::Given(map.into()))?;
+                    let mut fit = watched(watch, |s| lbfgs.fit_moments_with(moments, Start::Given(map.into()), s))?;
                     fit.history.note("started at the closed form");
                     Ok(fit)
                 }
-                Err(_) => lbfgs.fit_moments(moments, random()),
+                Err(_) => watched(watch, |s| lbfgs.fit_moments_with(moments, random(), s)),
             },
-            _ => lbfgs.fit_moments(moments, random()),
+            _ => watched(watch, |s| lbfgs.fit_moments_with(moments, random(), s)),
         }
     }
 
     /// Fits to samples.
-    pub fn on_samples(&self, (x, y): &(Array3<f64>, Array3<f64>), rank: usize, quick: bool) -> Result<Fit<f64>> {
+    pub fn on_samples(
+        &self,
+        (x, y): (ArrayView3<'_, f64>, ArrayView3<'_, f64>),
+        rank: usize,
+        quick: bool,
+        watch: Watch<'_>,
+    ) -> Result<Fit<f64>> {
         let problem = Problem::matrices(x.view(), y.view())?;
         let start = Start::Random { arch: self.architecture(problem.p(), problem.q(), rank), seed: self.seed };
         let solver: Box<dyn Solver<f64>> = match self.method {
@@ -136,17 +144,17 @@ impl SolverPlan {
                 Box::new(params.check()?)
             }
         };
-        solver.fit(&problem, start)
+        watched(watch, |session| solver.fit_with(&problem, start, session))
     }
 
     /// Fits to all of the data.
-    pub fn on_all(&self, data: &Pairs, rank: usize) -> Result<Fit<f64>> {
+    pub fn on_all(&self, data: &Pairs, rank: usize, watch: Watch<'_>) -> Result<Fit<f64>> {
         let moments = data.total()?;
-        match (&moments, &data.samples) {
+        match (&moments, data.views()) {
             // Without the least squares map the moments resolve the loss to 1e-12 only; the samples do better.
-            (Some(m), Some(samples)) if m.least_squares().is_err() => self.on_samples(samples, rank, false),
-            (Some(m), _) => Ok(self.on_moments(m, rank, false)?),
-            (None, Some(samples)) => self.on_samples(samples, rank, false),
+            (Some(m), Some(samples)) if m.least_squares().is_err() => self.on_samples(samples, rank, false, watch),
+            (Some(m), _) => self.on_moments(m, rank, false, watch),
+            (None, Some(samples)) => self.on_samples(samples, rank, false, watch),
             (None, None) => Err(nothing()),
         }
     }
@@ -154,23 +162,40 @@ impl SolverPlan {
     /// Mean square error on all of the data: from the samples where they are at hand, since moments resolve it to 1e-16 of
     /// E[Y^2] only.
     pub fn train_error(&self, data: &Pairs, fit: &Fit<f64>) -> Result<f64> {
-        match (&data.samples, data.total()?) {
-            (Some((x, y)), _) => Ok(fit.model.mse(&Problem::matrices(x.view(), y.view())?)?),
+        match (data.views(), data.total()?) {
+            (Some((x, y)), _) => Ok(fit.model.mse(&Problem::matrices(x, y)?)?),
             (None, Some(moments)) => Ok(loss(&moments, &fit.model)),
             (None, None) => Err(nothing()),
         }
     }
 
     /// Mean square error on a fold of the fit to the others.
-    pub fn on_fold(&self, data: &Pairs, rank: usize, fold: usize) -> Result<f64> {
+    pub fn on_fold(&self, data: &Pairs, rank: usize, fold: usize, watch: Watch<'_>) -> Result<f64> {
         if let (Some(outside), Some(folds)) = (data.outside(fold)?, &data.moments) {
-            return Ok(loss(&folds[fold], &self.on_moments(&outside, rank, true)?.model));
+            return Ok(loss(&folds[fold], &self.on_moments(&outside, rank, true, watch)?.model));
         }
         let (Some(outside), Some(inside)) = (data.select(fold, false), data.select(fold, true)) else {
             return Err(nothing());
         };
-        let fit = self.on_samples(&outside, rank, true)?;
+        let fit = self.on_samples((outside.0.view(), outside.1.view()), rank, true, watch)?;
         Ok(fit.model.mse(&Problem::matrices(inside.0.view(), inside.1.view())?)?)
+    }
+}
+
+/// A fit whose watcher is asked after each iteration; an error of the watcher ends the fit and is what comes back.
+fn watched(watch: Watch<'_>, fit: impl FnOnce(&mut Session<'_, f64>) -> Fitted<f64>) -> Fitted<f64> {
+    let mut ended = None;
+    let mut each = |now: &Progress| match watch("all samples", now.epoch as f64 / now.max.max(1) as f64) {
+        Ok(()) => Flow::Continue,
+        Err(e) => {
+            ended = Some(e);
+            Flow::Cancel
+        }
+    };
+    let fit = fit(&mut Session { validation: None, watch: Some(&mut each) });
+    match ended {
+        Some(e) => Err(e.into()),
+        None => fit,
     }
 }
 

@@ -15,10 +15,14 @@ const PATIENCE: usize = 3;
 /// Mean square errors below this share of E[Y^2] are rounding: ranks that reach it are equally good.
 pub const ROUNDING: f64 = 1e-14;
 
-/// The errors of one rank on all folds, in parallel: each fold is its own fit.
-pub fn score(data: &Pairs, plan: &SolverPlan, rank: usize) -> Result<Score> {
+/// The errors of one rank on all folds, in parallel: each fold is its own fit. `watch` hears of `done`, the share of the whole search,
+/// whatever the fold.
+pub fn score(data: &Pairs, plan: &SolverPlan, rank: usize, done: f64, watch: Watch<'_>) -> Result<Score> {
+    let step = format!("rank {rank}");
+    watch(&step, done)?;
+    let again = |_: &str, _: f64| watch(&step, done);
     let floor = ROUNDING * data.mean_square;
-    let error = |fold: usize| plan.on_fold(data, rank, fold).map(|e| e.max(floor));
+    let error = |fold: usize| plan.on_fold(data, rank, fold, &again).map(|e| e.max(floor));
     let folds: Result<Vec<f64>> = (0..data.folds.count()).into_par_iter().map(error).collect();
     Ok(Score::new(rank, folds?))
 }
@@ -27,8 +31,7 @@ pub fn score(data: &Pairs, plan: &SolverPlan, rank: usize) -> Result<Score> {
 pub fn curve(data: &Pairs, plan: &SolverPlan, ranks: &[usize], watch: Watch<'_>) -> Result<Vec<Score>> {
     let mut curve: Vec<Score> = Vec::new();
     for (k, &rank) in ranks.iter().enumerate() {
-        watch(&format!("rank {rank}"), k as f64 / ranks.len() as f64)?;
-        curve.push(score(data, plan, rank)?);
+        curve.push(score(data, plan, rank, k as f64 / ranks.len() as f64, watch)?);
         let best = least(&curve);
         if curve.len() > best + PATIENCE || curve[best].mean() <= 2.0 * ROUNDING * data.mean_square {
             break;
@@ -41,9 +44,9 @@ pub fn curve(data: &Pairs, plan: &SolverPlan, ranks: &[usize], watch: Watch<'_>)
 }
 
 /// Without noise: the smallest rank that explains all samples to rounding, if one of these does.
-pub fn exact(data: &Pairs, plan: &SolverPlan, ranks: &[usize]) -> Result<Option<usize>> {
+pub fn exact(data: &Pairs, plan: &SolverPlan, ranks: &[usize], watch: Watch<'_>) -> Result<Option<usize>> {
     for &rank in ranks {
-        let fit = plan.on_all(data, rank)?;
+        let fit = plan.on_all(data, rank, watch)?;
         if plan.train_error(data, &fit)? <= ROUNDING * data.mean_square {
             return Ok(Some(rank));
         }

@@ -17,8 +17,9 @@ mod open;
 use super::facts::number as readable;
 use super::times;
 use anyhow::{Context, Result, bail, ensure};
+use kraus::data::{rounding, symmetrise_rounding};
 pub use labels::class_names;
-use ndarray::{Array2, Array3, ArrayD, ArrayView2, ArrayViewMut2, Axis, Ix2, IxDyn, Slice};
+use ndarray::{Array2, Array3, ArrayD, ArrayView2, Axis, Ix2, IxDyn, Slice};
 use npy::Reader;
 pub use open::{bytes, conversion};
 use std::fs::File;
@@ -128,7 +129,7 @@ impl ArrayInput {
             if m.iter().any(|v| !v.is_finite()) {
                 bail!("{}: sample {} holds NaN or infinite values; remove or repair it", self.name, from + s);
             }
-            tidy(&mut m, tolerance);
+            symmetrise_rounding(&mut m, tolerance);
         }
         Ok(block)
     }
@@ -173,7 +174,7 @@ impl ArrayInput {
 
     /// How far from symmetric counts as rounding.
     pub fn tolerance(&self) -> f64 {
-        1e3 * if self.single() { f64::from(f32::EPSILON) } else { f64::EPSILON }
+        rounding(self.single())
     }
 }
 
@@ -181,19 +182,4 @@ impl ArrayInput {
 pub fn piece(shape: &[usize]) -> usize {
     let each: usize = shape.iter().skip(1).product::<usize>() * 8;
     ((32 << 20) / each.max(1)).max(1)
-}
-
-/// Replaces a nearly symmetric matrix by its symmetric part.
-fn tidy(m: &mut ArrayViewMut2<'_, f64>, tolerance: f64) {
-    let n = m.nrows();
-    let scale = m.iter().fold(0.0f64, |s, v| s.max(v.abs()));
-    let near = (0..n).all(|i| (0..i).all(|j| (m[[i, j]] - m[[j, i]]).abs() <= tolerance * scale));
-    if near {
-        for i in 0..n {
-            for j in 0..i {
-                let mean = 0.5 * (m[[i, j]] + m[[j, i]]);
-                (m[[i, j]], m[[j, i]]) = (mean, mean);
-            }
-        }
-    }
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use kraus::regress::{Folds, Pairs};
 use kraus::{Basis, MomentsBuilder};
 use linalg::is_symmetric;
-use ndarray::{ArrayView3, s};
+use ndarray::s;
 
 /// What the fit needs.
 pub struct Need {
@@ -22,17 +22,14 @@ pub struct Need {
 }
 
 /// Opens, checks and reads X and Y.
-pub fn load(x: &str, y: &str, need: &Need) -> Result<Pairs> {
+pub fn load(x: &str, y: &str, need: &Need) -> Result<Pairs<'static>> {
     let (mut x, mut y) = (ArrayInput::open(x)?, ArrayInput::open(y)?);
     let ((l, p), (ly, q)) = (x.batch("X")?, y.batch("Y")?);
     ensure!(l == ly, "{} has {l} samples and {} has {ly}; sample i of X belongs to sample i of Y", x.name, y.name);
     let folds = need.folds;
     ensure!(folds <= l, "{folds} folds need at least {folds} samples, {} has {l}; lower --folds (0 for none)", x.name);
     let memory = need.memory;
-    // Moments for every fold, one sum and the work of a fit on it.
-    let bytes =
-        |basis: Basis| ((basis.len(p) as u64).pow(2) + (basis.len(p) * basis.len(q)) as u64) * 8 * (folds as u64 + 3);
-    let fits = |basis: Basis| bytes(basis) <= memory.share();
+    let fits = |basis: Basis| Pairs::moments_bytes(basis, p, q, folds) <= memory.share();
     let streamed = match &need.samples_for {
         None => {
             let over = |limit: u64| x.large(limit) || y.large(limit);
@@ -48,6 +45,10 @@ pub fn load(x: &str, y: &str, need: &Need) -> Result<Pairs> {
             false
         }
     };
+    if !streamed {
+        let limit = if need.samples_for.is_some() { 0 } else { memory.share() };
+        return Ok(Pairs::new(x.matrices(0..l)?.into(), y.matrices(0..l)?.into(), folds, need.seed, limit)?);
+    }
     let mut data = Pairs {
         l,
         p,
@@ -59,20 +60,14 @@ pub fn load(x: &str, y: &str, need: &Need) -> Result<Pairs> {
         moments: None,
         samples: None,
     };
-    if !streamed {
-        data.samples = Some((x.matrices(0..l)?, y.matrices(0..l)?));
-    }
     for basis in [Basis::Symmetric, Basis::Full] {
-        let enough = streamed || l >= basis.len(p);
-        let wanted = need.samples_for.is_none() && enough && fits(basis);
-        if streamed && !fits(basis) {
-            bail!(
-                "{} cannot be streamed: the moments of {} matrices do not fit in a quarter of memory; use fewer --folds or raise --memory",
-                x.name,
-                times(&[p, p])
-            );
-        }
-        match pass(&mut x, &mut y, &mut data, wanted.then_some(basis), folds)? {
+        ensure!(
+            fits(basis),
+            "{} cannot be streamed: the moments of {} matrices do not fit in a quarter of memory; use fewer --folds or raise --memory",
+            x.name,
+            times(&[p, p])
+        );
+        match pass(&mut x, &mut y, &mut data, basis, folds)? {
             Pass::Asymmetric => continue,
             Pass::Done => break,
         }
@@ -86,50 +81,34 @@ enum Pass {
     Done,
 }
 
-/// One pass over the samples: what is said about them and, where wanted, their moments.
-fn pass(x: &mut ArrayInput, y: &mut ArrayInput, data: &mut Pairs, basis: Option<Basis>, folds: usize) -> Result<Pass> {
+/// One pass over files that are too large for memory: what is said about the samples, and their moments.
+fn pass(x: &mut ArrayInput, y: &mut ArrayInput, data: &mut Pairs, basis: Basis, folds: usize) -> Result<Pass> {
     let (l, p, q) = (data.l, data.p, data.q);
-    let new = |b| (0..folds).map(|_| MomentsBuilder::new(p, q, b)).collect::<Vec<_>>();
-    let mut builders = basis.map(new);
+    let mut builders: Vec<_> = (0..folds).map(|_| MomentsBuilder::new(p, q, basis)).collect();
     let (mut peak, mut squares) = (0.0f64, 0.0);
-    let kept = data.samples.take();
-    let step = if kept.is_some() { l } else { piece(x.shape()).min(piece(y.shape())) };
-    let mut result = Pass::Done;
+    let step = piece(x.shape()).min(piece(y.shape()));
     for from in (0..l).step_by(step) {
         let range = from..(from + step).min(l);
-        let read = match &kept {
-            Some(_) => None,
-            None => Some((x.matrices(range.clone())?, y.matrices(range.clone())?)),
-        };
-        let (xs, ys): (ArrayView3<'_, f64>, ArrayView3<'_, f64>) = match (&kept, &read) {
-            (Some((x, y)), _) | (None, Some((x, y))) => (x.view(), y.view()),
-            (None, None) => break, // `read` is there whenever `kept` is not
-        };
+        let (xs, ys) = (x.matrices(range.clone())?, y.matrices(range.clone())?);
         // `matrices` made exact what is symmetric up to rounding.
         if let (None, Some(i)) = (data.asymmetric, xs.outer_iter().position(|m| !is_symmetric(m, 0.0))) {
             data.asymmetric = Some(from + i);
         }
-        if data.asymmetric.is_some() && basis == Some(Basis::Symmetric) {
-            result = Pass::Asymmetric;
-            break;
+        if data.asymmetric.is_some() && basis == Basis::Symmetric {
+            return Ok(Pass::Asymmetric);
         }
-        for v in ys {
+        for v in &ys {
             peak = peak.max(v.abs());
             squares += v * v;
         }
-        if let Some(builders) = &mut builders {
-            for s in 0..range.len() {
-                let b = &mut builders[usize::from(data.folds.of()[from + s])];
-                b.update(xs.slice(s![s..s + 1, .., ..]), ys.slice(s![s..s + 1, .., ..]))?;
-            }
+        for s in 0..range.len() {
+            let b = &mut builders[usize::from(data.folds.of()[from + s])];
+            b.update(xs.slice(s![s..s + 1, .., ..]), ys.slice(s![s..s + 1, .., ..]))?;
         }
     }
-    if matches!(result, Pass::Done) {
-        data.moments = builders.map(|b| b.into_iter().map(MomentsBuilder::finish).collect()).transpose()?;
-        (data.peak, data.mean_square) = (peak, squares / (l * q * q) as f64);
-    }
-    data.samples = kept;
-    Ok(result)
+    data.moments = Some(builders.into_iter().map(MomentsBuilder::finish).collect::<kraus::Result<_>>()?);
+    (data.peak, data.mean_square) = (peak, squares / (l * q * q) as f64);
+    Ok(Pass::Done)
 }
 
 /// Refuses layers that do not fit into memory. A layer holds rank x (size before) x (size after) numbers, a sample between two layers a
