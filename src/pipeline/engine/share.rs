@@ -18,12 +18,12 @@ use crate::freshness::key::{Key, code_digest};
 use crate::run::RunOptions;
 use crate::run::event::Event;
 use crate::store::index::Entry;
-use crate::store::lockfile::Lockfile;
+use crate::store::lockfile::{Locked, Lockfile};
 use crate::store::objects::Stat;
 use crate::store::record::Record;
 use crate::store::{Session, roots};
 use crate::value::digest::Digest;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -81,14 +81,11 @@ impl Engine {
         let lock = Lockfile::load(&self.lock_path());
         let lock_unreadable = lock.is_none() && self.lock_path().exists();
         let lock = lock.unwrap_or_default();
-        let locked: HashMap<Key, _> =
-            lock.stages.values().flat_map(|units| units.values()).map(|line| (line.key, &line.artefacts)).collect();
-        let agrees = |key: &Key, record: &Record| match locked.get(key) {
-            Some(files) => {
-                files.len() == record.artefacts.len()
-                    && record.artefacts.iter().all(|(name, a)| files.get(name) == Some(&a.digest))
-            }
-            None => true,
+        // A line of the same key names another result: that one is not taken in.
+        let agrees = |unit: usize, key: &Key, record: &Record| {
+            let unit = &plan.units[unit];
+            let line = lock.stages.get(&plan.stages[unit.stage].name).and_then(|units| units.get(&unit.label));
+            line.is_none_or(|line| !line.has_key(key) || line.same_result(&Locked::of(key, record)))
         };
         let mut out = Lacking { lock_unreadable, ..Lacking::default() };
         let mut records: Vec<Option<Arc<Record>>> = vec![None; plan.units.len()];
@@ -103,7 +100,7 @@ impl Engine {
                     out.fresh += 1;
                     records[unit] = Some(record);
                 }
-                (_, Some(record)) if agrees(&key, &record) => {
+                (_, Some(record)) if agrees(unit, &key, &record) => {
                     records[unit] = Some(record.clone());
                     out.wanted.push((unit, key, record));
                 }

@@ -143,7 +143,10 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     if let Some(why) = args.view.surroundings.fallback().filter(|_| trains) {
         message!("{why}");
     }
-    let (summary, options) = summarise(&engine, options, |options, events| engine.run(options, events))?;
+    let (summary, options) = {
+        let threads = here(&options);
+        summarise(&engine, options, Some(threads), |options, events| engine.run(options, events))?
+    };
     report(&summary, &options, start.elapsed(), &flags, args.json);
     let code = exit_code(&summary);
     ended::tell(args.notify.as_deref(), code, &sentence(&summary), start.elapsed());
@@ -170,13 +173,16 @@ fn dry_run(engine: &Engine, options: &RunOptions, start: Instant) -> anyhow::Res
 /// Runs with a progress display and Ctrl-C handling, prints the summary and returns the exit code. Times count from `start`;
 /// `flags` are those that the same command needs to resume.
 pub fn execute(engine: &Engine, options: RunOptions, start: Instant, flags: &str) -> anyhow::Result<u8> {
-    let threads = if options.jobs == 0 { cores() } else { options.jobs };
+    let threads = here(&options);
     execute_with(engine, options, start, flags, Some(threads), |options, events| engine.run(options, events))
 }
 
-/// Processors that this process may use.
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// Threads that units of a run on this machine share: those asked for, or all processors that this process may use.
+fn here(options: &RunOptions) -> usize {
+    match options.jobs {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    }
 }
 
 /// The same, with `run` in place of the local executor. `threads` are those of this process that units share, if they run here.
@@ -188,7 +194,7 @@ pub fn execute_with(
     threads: Option<usize>,
     run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
 ) -> anyhow::Result<u8> {
-    let (summary, options) = summarise(engine, options, run)?;
+    let (summary, options) = summarise(engine, options, threads, run)?;
     report(&summary, &options, start.elapsed(), flags, false);
     Ok(exit_code(&summary))
 }
@@ -197,6 +203,7 @@ pub fn execute_with(
 fn summarise(
     engine: &Engine,
     mut options: RunOptions,
+    threads: Option<usize>,
     run: impl FnOnce(&RunOptions, &mut dyn FnMut(Event)) -> pipeline::Result<Summary>,
 ) -> anyhow::Result<(Summary, RunOptions)> {
     options.cancel = signals::stop_flag()?;
