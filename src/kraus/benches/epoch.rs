@@ -1,7 +1,7 @@
 //! Milliseconds per Adam epoch on the scenarios that the peers run too (S1 to S6c), one and two threads, f32.
 //!
-//! `RAYON_NUM_THREADS=1 cargo bench -p kraus --bench epoch -- [--json] [S1 S2 ...]`; `20x10-r50-l1000` times one map of another size and rank. BUDGET is the
-//! seconds for each. The least of several epochs is printed beside the median:
+//! `RAYON_NUM_THREADS=1 cargo bench -p kraus --bench epoch -- [--json] [S1 S2 ...]`; `20x10-r50-l1000` times one map of
+//! another size, rank and number of samples. BUDGET is the seconds for each. The least of several epochs is printed beside the median:
 //! on a shared machine the least is the honest figure. CPU time is that of the whole process.
 
 use kraus::{AdamParams, Architecture, Flow, Gamma, KrausMap, Problem, Session, Solver, Start, Stopping};

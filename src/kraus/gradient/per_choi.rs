@@ -1,9 +1,9 @@
 //! Forward and backward pass through the Choi matrix: one small layer of a high rank, or many samples at once.
 //!
-//! With w_k = vec(A_k), n = p q numbers, C = sum_k w_k w_k^T holds the blocks C_ab (p, p) of Phi(X)_ab = <C_ab, X>, and with G_ab = sum_s D_s[a, b] X_s the
-//! gradient sum_s D_s A_k X_s is G w_k. C and G cost r n^2 multiply-adds per step, whatever the number of samples is, and a
-//! sample costs p^2 q (q + 1) instead of r p q (p + 2 q): the cheaper of the two ways is counted, in [`pays_off`]. Data are symmetric, so blocks with
-//! a <= b are enough. Parameters are kept in the order of the map, A[k][a][i].
+//! With w_k = vec(A_k), n = p q numbers, C = sum_k w_k w_k^T holds the blocks C_ab (p, p) of Phi(X)_ab = <C_ab, X>, and with
+//! G_ab = sum_s D_s[a, b] X_s the gradient sum_s D_s A_k X_s is G w_k. C and G cost 3/2 r n^2 multiply-adds per step, whatever
+//! the number of samples is, and a sample costs p^2 q (q + 1) instead of r p q (p + 2 q): [`pays_off`] counts which way is
+//! cheaper. Data are symmetric, so blocks with a <= b are enough. Parameters are kept in the order of the map, A[k][a][i].
 
 use crate::data::problem::{Inputs, Problem};
 use crate::gradient::parameter_layout::Layer;

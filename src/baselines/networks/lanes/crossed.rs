@@ -1,8 +1,9 @@
 //! A tensor train of two cores of a high rank, through its weights: C = sum_r a_r b_r^T with a_r = vec(A_r) and b_r = vec(B_r).
 //!
-//! Y[k, l] = <C_kl, X> with the block C_kl of C, and with G_kl = sum_s D_s[k, l] X_s the gradients are da_r = G b_r and db_r = G^T a_r. C and G cost three products of the
-//! size of C per rank and step, whatever the number of samples is: less than [`super::Sides`] where the rank is high. Kept are A[r][k][i], B[l][j][r], C
-//! and G as [l][j][k][i], their blocks as [k][l][j][i]: so every product reads and writes contiguous rows.
+//! Y[k, l] = <C_kl, X> with the block C_kl of C, and with G_kl = sum_s D_s[k, l] X_s the gradients are da_r = G b_r and
+//! db_r = G^T a_r. C and G cost three products of the size of C per rank and step, whatever the number of samples is: less
+//! than [`super::Sides`] where the rank is high. Kept are A[r][k][i], B[l][j][r], C and G as [l][j][k][i], their blocks as
+//! [k][l][j][i]: so every product reads and writes contiguous rows.
 
 use super::Layer;
 use linalg::Real;
