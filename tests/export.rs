@@ -100,6 +100,10 @@ fn a_validator_takes_the_crate() {
         check.args(["--profile-identifier", profile, "--no-paging", "--verbose"]).arg(&crate_file);
         let said = check.output().unwrap();
         let text = String::from_utf8_lossy(&said.stdout);
+        if !said.status.success() && (text.contains("URLError") || text.contains("Unable to retrieve")) {
+            println!("skipped: the validator of RO-Crates found no network to read the JSON-LD context from");
+            return;
+        }
         assert!(said.status.success(), "{profile}: {text}{}", String::from_utf8_lossy(&said.stderr));
         println!("{profile}: taken");
     }
