@@ -92,6 +92,7 @@ fn refusals() {
         "mdm --train spd.npy --labels labels.npy --test singular.npy -o p.npy",
         "adapt --source spd.npy --target x.npy -o a.npz",
         "adapt --source spd.npy --target singular.npy -o a.npz",
+        "adapt --source spd.npy --target spd.npy --target-labels one.npy -o a.npz",
         "covariances --signals flat.npy -o c.npz",
         "covariances --signals nan.npy -o c.npz",
         "covariances --gdf text.npy -o c.npz",

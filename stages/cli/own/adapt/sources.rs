@@ -42,6 +42,13 @@ impl Domains {
         let files = args.source.iter().enumerate();
         let mut sources = files.map(|(k, f)| read(f, "the source", args.labels.get(k))).collect::<Result<Vec<_>>>()?;
         let mut target = read(&args.target, "the target", args.target_labels.as_ref())?;
+        if let (Some(file), Some(labels)) = (&args.target_labels, &target.labels) {
+            ensure!(
+                labels.iter().any(|l| *l != labels[0]),
+                "{file}: all labels are {}; an accuracy needs two classes: leave out --target-labels",
+                labels[0]
+            );
+        }
         // clap asks for one source at least.
         let (p, q) = (sources[0].matrices.dim().1, target.matrices.dim().1);
         for other in &sources[1..] {
