@@ -64,7 +64,7 @@ fn what_was_changed_is_found_and_not_unpacked() {
     let said = p.repro("import wrong.zip -o wrong");
     assert_eq!(said.code, 1, "{}{}", said.out, said.err);
     assert!(said.out.contains("problem: results/sum/out.bin has other bytes than the metadata say"), "{}", said.out);
-    assert!(said.out.contains("is not the result that the lock file names"), "{}", said.out);
+    assert!(said.out.contains("is not the result that metadata and lock file name"), "{}", said.out);
     assert!(!p.path().join("wrong").exists());
     std::fs::write(p.path().join("no.zip"), "no").unwrap();
     let said = p.repro("import no.zip");

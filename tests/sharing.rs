@@ -227,9 +227,10 @@ fn what_the_lock_file_contradicts_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     a.ok(&format!("push {}", folder.path().display()));
     let lock = a.lock();
-    // The digest of the first file becomes another one.
-    let start = lock.split("\"out.bin\": ").nth(1).unwrap()[..64].to_string();
-    std::fs::write(b.path().join("repro.lock"), lock.replace(&start, &"ab".repeat(32))).unwrap();
+    // The digest of the first unit's results becomes another one: the second word of its line.
+    let line = lock.lines().find(|line| line.starts_with("    \"value=")).unwrap();
+    let result = line.rsplit(' ').next().unwrap().trim_end_matches('"');
+    std::fs::write(b.path().join("repro.lock"), lock.replace(result, &"ab".repeat(16))).unwrap();
     let said = b.repro(&format!("pull {}", folder.path().display()));
     assert_eq!(said.code, 1, "{}{}", said.out, said.err);
     assert!(said.err.contains("refused: `make/value="), "{}", said.err);

@@ -1,19 +1,15 @@
 //! The solver `lbfgs`: full-batch L-BFGS on the samples or on the moments, whichever costs less.
 //!
-//! On the samples it fits any stack (depth, Gamma, mask, matrix units). One unmasked map on matrices depends on the samples
-//! only through their [`Moments`], at a cost per iteration that does not depend on l; the cheaper of the two is taken by
-//! counting FLOPs, and the history says which. Where the samples do not determine the least squares map the moments
-//! resolve the loss only to about 1e-12 of E[Y^2], so the last steps are then taken on the samples.
+//! On the samples it fits any stack (depth, Gamma, mask, matrix units). One unmasked map on matrices depends on the samples only through their
+//! [`Moments`], at a cost per iteration that does not depend on l; the cheaper of the two is taken by counting FLOPs, and the history says which.
+//! Where the samples do not determine the least squares map the moments resolve the loss only to about 1e-12 of E[Y^2]: the last steps are then taken on the samples.
 
 use crate::data::problem::Problem;
 use crate::error::{FitError, InputError, Result};
 use crate::gradient::full_batch::Evaluator;
 use crate::map::Stack;
-use crate::optimise::Memory;
-use crate::optimise::recorded::minimise_recorded;
-use crate::solvers::moments::MomentObjective;
-use crate::solvers::moments::choice::choose_moments;
-use crate::solvers::moments::{LeastSquares, LossSource, Moments};
+use crate::optimise::{Memory, recorded::minimise_recorded};
+use crate::solvers::moments::{LeastSquares, LossSource, MomentObjective, Moments, choice::choose_moments};
 pub use crate::solvers::warm_start::enough;
 use crate::solvers::warm_start::{FIT_SHARE, GAIN, Level, MISFIT, levels};
 use crate::solvers::{Fit, Fitted, History, Recorder, Session, Solver, Start, Stop, Stopping};

@@ -39,6 +39,7 @@
 mod build;
 mod join;
 pub mod matrix;
+mod options;
 pub mod overlay;
 mod seed;
 pub mod substitute;

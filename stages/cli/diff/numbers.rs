@@ -80,13 +80,11 @@ impl Numbers {
             for (label, now) in units {
                 let Some(then) = a.lock.stages.get(stage).and_then(|units| units.get(label)) else { continue };
                 let same = then.same_result(now);
-                let Some(record) = b.record(stage, label).or_else(|| a.record(stage, label)) else {
-                    if !same {
-                        out.not_at_hand.push(stage.clone());
-                    }
-                    continue;
-                };
-                for name in record.artefacts.keys() {
+                let names: BTreeSet<String> = a.names(stage, label).into_iter().chain(b.names(stage, label)).collect();
+                if names.is_empty() && !same {
+                    out.not_at_hand.push(stage.clone());
+                }
+                for name in &names {
                     let metrics = name == "metrics.json";
                     if !metrics && (same || !name.ends_with(".csv")) {
                         continue;

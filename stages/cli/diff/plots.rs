@@ -4,6 +4,7 @@ use super::side::Side;
 use crate::cli::console::message;
 use crate::cli::own::output::write;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -39,8 +40,8 @@ fn write_figures(a: &Side<'_>, b: &Side<'_>, folder: &Path) -> Result<Vec<(Strin
             if a.lock.stages.get(stage).and_then(|units| units.get(label)).is_some_and(|then| then.same_result(now)) {
                 continue;
             }
-            let Some(record) = b.record(stage, label).or_else(|| a.record(stage, label)) else { continue };
-            for name in record.artefacts.keys().filter(|name| name.ends_with(".svg")) {
+            let names: BTreeSet<String> = a.names(stage, label).into_iter().chain(b.names(stage, label)).collect();
+            for name in names.iter().filter(|name| name.ends_with(".svg")) {
                 let (then, now) = (a.bytes(stage, label, name), b.bytes(stage, label, name));
                 if then == now {
                     continue;

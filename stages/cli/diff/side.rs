@@ -127,6 +127,22 @@ impl<'a> Side<'a> {
             .find_map(|s| s.journal.with(|index| index.sources.get(code).map(|s| (**s).clone())))
     }
 
+    /// The names of what a unit wrote: from its record, or those of the copies that are committed with a revision.
+    pub fn names(&self, stage: &str, label: &str) -> Vec<String> {
+        if let Some(record) = self.record(stage, label) {
+            return record.artefacts.keys().cloned().collect();
+        }
+        let plan = self.plan.as_ref().unwrap_or(self.engine.plan());
+        match plan.stage(stage).and_then(|s| s.publish.as_ref()) {
+            Some(publish) if self.revision.is_some() => match &publish.files {
+                Some(files) => files.keys().cloned().collect(),
+                // Figures and tables are named as their stages.
+                None => vec![format!("{stage}.csv"), format!("{stage}.svg")],
+            },
+            _ => Vec::new(),
+        }
+    }
+
     /// The bytes of an artefact of a unit: those that the record names, or the copy that was committed with a revision whose record is not here.
     pub fn bytes(&self, stage: &str, label: &str, artefact: &str) -> Option<Vec<u8>> {
         if let Some(record) = self.record(stage, label) {
