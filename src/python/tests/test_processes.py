@@ -131,7 +131,9 @@ def test_threads_at_once_and_other_threads_go_on():
     ids=["lbfgs", "adam", "deep", "cv", "families", "blocks", "completion"],
 )
 def test_ctrl_c_stops_a_fit(work):
+    # A process whose parent ignores Ctrl-C, as under nohup or in a job of CI, inherits that, and Python then rightly ignores it, too.
     process = program(f"""
+        import signal; signal.signal(signal.SIGINT, signal.default_int_handler)
         x, y, _ = pairs(count=2000, p=10, q=8, noise=0.5)
         print("ready", flush=True)
         try:
