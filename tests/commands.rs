@@ -166,6 +166,28 @@ fn completions_name_every_command() {
 }
 
 #[test]
+fn targets_are_listed_for_the_shell() {
+    let p = Project::new(SMALL);
+    assert_eq!(p.ok("list-targets m"), "make\nmix\n");
+    assert_eq!(p.ok("list-targets mix/text=a,value=1"), "mix/text=a,value=1.0\n");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let said: Finished = p.command("list-targets").current_dir(elsewhere.path()).output().unwrap().into();
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (0, "", ""), "silent without a project");
+}
+
+#[test]
+fn the_end_of_a_run_is_told() {
+    let p = Project::new(SMALL);
+    let mut run = p.command("run all --json --notify");
+    run.arg("echo \"$REPRO_CODE $REPRO_SUMMARY\" > told");
+    let said: Finished = run.output().unwrap().into();
+    let summary: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((said.code, said.out.lines().count(), summary["ran"].as_array().unwrap().len()), (0, 1, 13));
+    let told = std::fs::read_to_string(p.path().join("told")).unwrap();
+    assert_eq!(told, "0 done: 13 units run, 0 fresh\n");
+}
+
+#[test]
 fn the_project_is_found_from_below_and_by_name() {
     let p = Project::new(SMALL);
     let below = p.path().join("a/b");

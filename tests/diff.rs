@@ -63,6 +63,79 @@ fn two_profiles() {
     assert!(said.contains("text") && said.contains("\"small\"") || said.contains("small"), "{said}");
 }
 
+/// The lock file of a stage `s` of one unit with made-up digests.
+fn lock_of(digit: char) -> String {
+    let (key, result) = (digit.to_string().repeat(16), digit.to_string().repeat(32));
+    format!("version: 2\nstages:\n  \"s\":\n    \"\": \"{key} {result}\"\n")
+}
+
+fn metric(pairs: &[(&str, f64)]) -> String {
+    let all: Vec<String> = pairs
+        .iter()
+        .map(|(n, v)| format!("\"{n}\": {{\"value\": {v}, \"source\": {{\"kind\": \"generated\"}}}}"))
+        .collect();
+    format!("{{{}}}", all.join(", "))
+}
+
+/// Seeds of units follow from the run's seed: another one is one line, not one for each unit.
+#[test]
+fn another_seed_is_one_line() {
+    let p = Project::new(SMALL);
+    p.ok("run all");
+    std::fs::copy(p.path().join("repro.lock"), p.path().join("then.lock")).unwrap();
+    p.ok("run all --set seed=7");
+    let said = p.ok("diff then.lock now");
+    assert_eq!(said.matches("seed of units").count(), 1, "{said}");
+}
+
+/// Two profiles whose records are in no store, as in a fresh clone: the numbers that were published with them.
+#[test]
+fn profiles_are_compared_by_what_was_published() {
+    let p = Project::new(
+        "version: 1\nstages:\n  s: {kind: probe, publish: {folder: figures, files: {metrics.json: m.json}}}\nprofiles: {tiny: {}}\n",
+    );
+    std::fs::create_dir_all(p.path().join("figures/tiny")).unwrap();
+    for (name, text) in [
+        ("repro.lock", lock_of('a')),
+        ("repro.tiny.lock", lock_of('b')),
+        ("figures/m.json", metric(&[("table2.ptr.mse", 0.5)])),
+        ("figures/tiny/m.json", metric(&[("table2.ptr.mse", 1.5)])),
+    ] {
+        std::fs::write(p.path().join(name), text).unwrap();
+    }
+    let said = p.ok("diff profile:default profile:tiny");
+    assert!(said.contains("+200.00 %"), "{said}");
+}
+
+/// Figures of two revisions side by side; what is equal is left out.
+#[test]
+fn plots_are_put_side_by_side() {
+    let p = Project::new(
+        "version: 1\nstages:\n  s: {kind: probe, publish: {folder: figures, files: {s.svg: s.svg, same.svg: same.svg}}}\n",
+    );
+    git(&p, "init -q");
+    std::fs::create_dir_all(p.path().join("figures")).unwrap();
+    for digit in ['a', 'b'] {
+        let svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><title>{digit}</title></svg>");
+        for (name, text) in
+            [("repro.lock", &lock_of(digit)), ("figures/s.svg", &svg), ("figures/same.svg", &String::new())]
+        {
+            std::fs::write(p.path().join(name), text).unwrap();
+        }
+        git(&p, "add -f pipeline.yaml repro.lock figures");
+        git(&p, "commit -q -m results");
+        git(&p, &format!("tag then-{digit}"));
+    }
+    p.ok("diff then-a then-b --plots out");
+    let read = |name: &str| std::fs::read_to_string(p.path().join("out").join(name)).unwrap();
+    assert!(read("a/s.svg").contains("<title>a</title>") && read("b/s.svg").contains("<title>b</title>"));
+    let page = read("index.html");
+    assert!(
+        page.contains("src=\"a/s.svg\"") && page.contains("src=\"b/s.svg\"") && !page.contains("same.svg"),
+        "{page}"
+    );
+}
+
 /// Two revisions whose records are in no store: the numbers that were committed with them.
 #[test]
 fn numbers_are_sorted_by_what_moved_most() {
@@ -71,8 +144,7 @@ fn numbers_are_sorted_by_what_moved_most() {
     );
     git(&p, "init -q");
     let commit = |digit: char, metrics: &str, table: &str| {
-        let (key, result) = (digit.to_string().repeat(16), digit.to_string().repeat(32));
-        let lock = format!("version: 2\nstages:\n  \"s\":\n    \"\": \"{key} {result}\"\n");
+        let lock = lock_of(digit);
         std::fs::create_dir_all(p.path().join("figures")).unwrap();
         for (name, text) in [("repro.lock", lock.as_str()), ("figures/m.json", metrics), ("figures/t.csv", table)] {
             std::fs::write(p.path().join(name), text).unwrap();
@@ -80,13 +152,6 @@ fn numbers_are_sorted_by_what_moved_most() {
         git(&p, "add -f pipeline.yaml repro.lock figures");
         git(&p, "commit -q -m results");
         git(&p, &format!("tag then-{digit}"));
-    };
-    let metric = |pairs: &[(&str, f64)]| {
-        let all: Vec<String> = pairs
-            .iter()
-            .map(|(n, v)| format!("\"{n}\": {{\"value\": {v}, \"source\": {{\"kind\": \"generated\"}}}}"))
-            .collect();
-        format!("{{{}}}", all.join(", "))
     };
     commit(
         'a',

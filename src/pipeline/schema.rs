@@ -55,6 +55,10 @@ pub fn schema(kinds: &Registry) -> Value {
                             "endpoint": { "type": "string", "description": "The server of an S3 bucket." },
                             "region": { "type": "string" },
                             "style": { "enum": ["path", "host"], "description": "How the bucket is named to its server." },
+                            "keys": {
+                                "type": "array", "items": { "type": "string", "pattern": "^[0-9a-f]{64}$" },
+                                "description": "The public keys that may sign what is there; anybody where there are none.",
+                            },
                         },
                     },
                 ] },

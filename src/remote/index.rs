@@ -1,13 +1,12 @@
-//! The index of a remote, what it leads to, and what this store remembers of it.
+//! The index of a remote, and what it leads to.
 
-use crate::error::{Error, Result};
+use crate::cache::{Cache, Last};
+use crate::error::Result;
 use crate::pack::{self, Contents};
+use crate::sign::{Signed, Signer};
 use crate::transport::{Body, Failure, Read, Remote, When};
 use pipeline::Digest;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// The index's name.
@@ -33,6 +32,25 @@ pub struct Index {
     /// Packs that the one before named and that go with the next compaction.
     #[serde(default)]
     pub retired: Vec<Digest>,
+    /// Who wrote it; none where no key was at hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Signed>,
+}
+
+impl Index {
+    /// What a signature is made of: everything but itself.
+    fn unsigned(&self) -> Vec<u8> {
+        let bare = Self { signed: None, ..self.clone() };
+        // Numbers, texts and lists always have a form in JSON.
+        serde_json::to_vec(&bare).unwrap_or_default()
+    }
+
+    /// The key that signed it. An error says in words why the signature is worth nothing.
+    pub fn signer(&self) -> std::result::Result<Option<&str>, String> {
+        let Some(signed) = &self.signed else { return Ok(None) };
+        signed.check(&self.unsigned())?;
+        Ok(Some(&signed.key))
+    }
 }
 
 /// One pack in the index.
@@ -83,12 +101,20 @@ impl Catalogue {
             return Err(remote.error(format!("it has format {}, this program knows {FORMAT}; update it", index.format)));
         }
         let mut out = Self::default();
-        if let Some((generation, digest)) = cache.last() {
-            let rewritten = generation == index.generation && digest != Digest::of(&read.bytes);
-            if generation > index.generation || rewritten {
+        let key = trusted(remote, &index)?;
+        if let Some(last) = cache.last() {
+            let rewritten = last.generation == index.generation && last.digest != Digest::of(&read.bytes);
+            if last.generation > index.generation || rewritten {
                 out.notes.push(format!(
-                    "{}: its index is number {}, and number {generation} was seen before; somebody put an older one there, or began it anew",
-                    remote.name(), index.generation
+                    "{}: its index is number {}, and number {} was seen before; somebody put an older one there, or began it anew",
+                    remote.name(), index.generation, last.generation
+                ));
+            }
+            if remote.keys().is_empty() && last.key != key {
+                let by = |key: &Option<String>| key.as_ref().map_or("no key".to_string(), |key| format!("key {key}"));
+                out.notes.push(format!(
+                    "{}: its index is signed by {}, the one seen before by {}; `keys` of the remote in pipeline.yaml says who may",
+                    remote.name(), by(&key), by(&last.key)
                 ));
             }
         }
@@ -115,20 +141,28 @@ impl Catalogue {
                 out.contents.unsound
             ));
         }
-        cache.set_last(index.generation, &Digest::of(&read.bytes));
+        cache.set_last(&Last { generation: index.generation, digest: Digest::of(&read.bytes), key });
         (out.index, out.read) = (Some(index), Some(read));
         Ok(out)
     }
 
     /// Adds a pack of `new` to the index, or one of everything when there are many. `false` when somebody else changed the
     /// index meanwhile.
-    pub fn add(self, new: Contents, remote: &Remote, cache: &Cache, cancel: &AtomicBool) -> Result<bool> {
+    pub fn add(
+        self,
+        new: Contents,
+        signer: Option<&Signer>,
+        remote: &Remote,
+        cache: &Cache,
+        cancel: &AtomicBool,
+    ) -> Result<bool> {
         let old = self.index.unwrap_or(Index {
             format: FORMAT,
             generation: 0,
             previous: None,
             packs: Vec::new(),
             retired: Vec::new(),
+            signed: None,
         });
         let mut packs: Vec<Pack> = old.packs.iter().filter(|p| !self.lost.contains(&p.digest)).cloned().collect();
         let (mut gone, mut retired) = (Vec::new(), old.retired.clone());
@@ -151,13 +185,15 @@ impl Catalogue {
         retired.retain(|digest| *digest != pack.digest);
         gone.retain(|digest| *digest != pack.digest);
         packs.push(pack);
-        let index = Index {
+        let mut index = Index {
             format: FORMAT,
             generation: old.generation + 1,
             previous: self.read.as_ref().map(|read| Digest::of(&read.bytes)),
             packs,
             retired,
+            signed: None,
         };
+        index.signed = signer.map(|signer| signer.sign(&index.unsigned()));
         let text = serde_json::to_vec_pretty(&index).map_err(|e| remote.error(e.to_string()))?;
         let when = self.read.map_or(When::Absent, When::Same);
         let mut tries = 0;
@@ -173,7 +209,8 @@ impl Catalogue {
             }
         })?;
         if written.is_some() {
-            cache.set_last(index.generation, &Digest::of(&text));
+            let key = index.signed.map(|signed| signed.key);
+            cache.set_last(&Last { generation: index.generation, digest: Digest::of(&text), key });
             for digest in gone {
                 // What cannot be removed only takes up room.
                 let name = pack_name(&digest);
@@ -182,6 +219,21 @@ impl Catalogue {
         }
         Ok(written.is_some())
     }
+}
+
+/// The key that signed an index, where the remote's `keys` allow it.
+fn trusted(remote: &Remote, index: &Index) -> Result<Option<String>> {
+    let key = index.signer().map_err(|why| remote.error(format!("{NAME}: {why}; nothing of it was taken in")))?;
+    match key {
+        _ if remote.keys().is_empty() => {}
+        Some(key) if remote.keys().iter().any(|known| known == key) => {}
+        Some(key) => {
+            let why = format!("{NAME} is signed by key {key}, which is not among its `keys` in pipeline.yaml");
+            return Err(remote.error(format!("{why}; add it there if you know whose it is")));
+        }
+        None => return Err(remote.error(format!("{NAME} is not signed, and pipeline.yaml lists `keys` for it"))),
+    }
+    Ok(key.map(str::to_string))
 }
 
 /// A pack, from the cache or from the remote; none when the remote has it not, or not as its digest says.
@@ -204,91 +256,4 @@ fn cached_pack(remote: &Remote, cache: &Cache, pack: &Pack, cancel: &AtomicBool)
         cache.put(&pack.digest, bytes);
     }
     Ok(bytes)
-}
-
-/// What this store remembers of a remote. All of it can be deleted at the cost of reading it again.
-#[derive(Clone, Debug)]
-pub struct Cache {
-    folder: PathBuf,
-    /// The remote's own files start with this.
-    id: String,
-}
-
-impl Cache {
-    /// The memory in `folder` of the remote of that name.
-    pub fn new(folder: PathBuf, remote: &str) -> Self {
-        Self { folder, id: Digest::of(remote.as_bytes()).short() }
-    }
-
-    fn pack(&self, digest: &Digest) -> PathBuf {
-        self.folder.join("packs").join(digest.to_string())
-    }
-
-    /// The folder of objects that arrived in part.
-    pub(crate) fn parts(&self) -> PathBuf {
-        self.folder.join("parts")
-    }
-
-    fn get(&self, digest: &Digest) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(self.pack(digest)).ok()?;
-        (Digest::of(&bytes) == *digest).then_some(bytes)
-    }
-
-    /// Keeps a pack; where that fails it is read again next time.
-    fn put(&self, digest: &Digest, bytes: &[u8]) {
-        let _ = replace(&self.pack(digest), bytes);
-    }
-
-    fn last_path(&self) -> PathBuf {
-        self.folder.join(format!("{}.last", self.id))
-    }
-
-    fn last(&self) -> Option<(u64, Digest)> {
-        let text = std::fs::read_to_string(self.last_path()).ok()?;
-        let (generation, digest) = text.trim().split_once(' ')?;
-        Some((generation.parse().ok()?, digest.parse().ok()?))
-    }
-
-    fn set_last(&self, generation: u64, digest: &Digest) {
-        let text = format!("{generation} {digest}\n");
-        if std::fs::read_to_string(self.last_path()).ok().as_ref() != Some(&text) {
-            let _ = replace(&self.last_path(), text.as_bytes());
-        }
-    }
-
-    fn sent_path(&self) -> PathBuf {
-        self.folder.join(format!("{}.sent", self.id))
-    }
-
-    /// Objects that a push sent before it was stopped.
-    pub(crate) fn sent(&self) -> HashSet<Digest> {
-        let text = std::fs::read_to_string(self.sent_path()).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).collect()
-    }
-
-    /// A file that takes the digests of objects as they are sent, one a line.
-    pub(crate) fn note_sent(&self) -> Result<std::fs::File> {
-        let path = self.sent_path();
-        std::fs::create_dir_all(&self.folder).map_err(|e| Error::file(&self.folder, e))?;
-        let open = std::fs::File::options().append(true).create(true).open(&path);
-        let mut file = open.map_err(|e| Error::file(&path, e))?;
-        // A line that was cut off by a kill must not swallow the next one.
-        file.write_all(b"\n").map_err(|e| Error::file(&path, e))?;
-        Ok(file)
-    }
-
-    /// The push is complete: its notes go.
-    pub(crate) fn forget_sent(&self) {
-        let _ = std::fs::remove_file(self.sent_path());
-    }
-}
-
-/// Writes a file whole or not at all.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -31,19 +31,21 @@
 //!
 //! # Trust
 //!
-//! **Nothing is signed by a key.** The index names packs by digest, packs name objects by digest, and each index names
-//! the digest of the one before: whoever holds one digest of an index can check everything below it, and a remote that
-//! goes back to an older index is noticed by those who saw the newer one. But whoever can write to a remote, or answer in
-//! its place, can put a whole false history there. What protects against that is the lock file in the project's git: a record whose key
-//! stands there with other digests is refused (`pipeline::engine::share`).
+//! The index names packs by digest, packs name objects by digest, and each index names the digest of the one before and is signed by
+//! the key of who pushed it ([`sign`]). A signature that does not hold is refused. Where pipeline.yaml lists `keys` for a remote,
+//! only indices that one of them signed are taken; where it lists none, anybody may have written there, and what is noticed is
+//! another signer than last time, or an older index than was seen. Two things hold in any case: bytes have their digests, and a
+//! record whose key stands in the lock file of the project's git with other digests is refused (`pipeline::engine::share`).
 #![warn(missing_docs)]
 
 pub mod address;
+mod cache;
 pub mod error;
 pub mod index;
 pub mod pack;
 mod pull;
 mod push;
+pub mod sign;
 pub mod transport;
 mod workers;
 

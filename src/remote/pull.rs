@@ -1,7 +1,8 @@
 //! Pull: which records would make the targets fresh, their objects, then the records themselves.
 
+use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::index::{Cache, Catalogue, object_name};
+use crate::index::{Catalogue, object_name};
 use crate::transport::{Failure, Remote};
 use crate::workers::{Share, Tally, each};
 use crate::{Options, cache};

@@ -1,8 +1,10 @@
 //! Push: objects first, then one pack of records, then the index that names it.
 
+use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::index::{Cache, Catalogue, object_name};
+use crate::index::{Catalogue, object_name};
 use crate::pack::Contents;
+use crate::sign::Signer;
 use crate::transport::{Body, Remote, When};
 use crate::workers::{Share, Tally, each};
 use crate::{Options, cache};
@@ -30,6 +32,8 @@ pub struct Pushed {
     pub bytes: u64,
     /// Objects that an earlier, interrupted push had sent.
     pub resumed: usize,
+    /// The public key that signed the index.
+    pub key: Option<String>,
     /// Requests made, repeated ones included.
     pub requests: usize,
     /// Requests that failed and were repeated.
@@ -38,13 +42,20 @@ pub struct Pushed {
     pub notes: Vec<String>,
 }
 
-/// Sends the current results of the targets, and of what they need, to a remote.
-pub fn push(engine: &Engine, remote: &Remote, options: &Options<'_>) -> Result<Pushed> {
+/// Sends the current results of the targets, and of what they need, to a remote. `signer` signs the index.
+pub fn push(engine: &Engine, remote: &Remote, signer: Option<&Signer>, options: &Options<'_>) -> Result<Pushed> {
+    let key = signer.map(Signer::key);
+    if !remote.keys().is_empty() && !key.as_ref().is_some_and(|key| remote.keys().contains(key)) {
+        let who = key.map_or("there is no key of yours".to_string(), |key| format!("your key {key} is not"));
+        return Err(
+            remote.error(format!("{who} among its `keys` in pipeline.yaml, so nobody would take what you push"))
+        );
+    }
     // gc must not remove what is being sent. A store that cannot be written has no gc either.
     let _at_work = engine.at_work().ok();
     let current = engine.current(&options.targets)?;
     let cache = Cache::new(cache(engine.store()), remote.name());
-    let mut out = Pushed { current: current.len(), ..Pushed::default() };
+    let mut out = Pushed { current: current.len(), key, ..Pushed::default() };
     // Objects that are there for certain: a later try need not look at them.
     let mut there: HashSet<Digest> = HashSet::new();
     for _ in 0..TRIES {
@@ -93,7 +104,7 @@ pub fn push(engine: &Engine, remote: &Remote, options: &Options<'_>) -> Result<P
         }
         send(engine, remote, options, &cache, &new, &mut there, &mut out)?;
         let records = new.records.len();
-        if catalogue.add(new, remote, &cache, &options.cancel)? {
+        if catalogue.add(new, signer, remote, &cache, &options.cancel)? {
             out.records = records;
             cache.forget_sent();
             (out.requests, out.retried) = (remote.requests(), remote.retried());

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Choose {
-    /// Size of the experiments: a profile of pipeline.yaml (smoke, default, paper) [default: default; where results are only
+    /// Size of the experiments: a profile of pipeline.yaml (smoke, default, paper, extended) [default: default; where results are only
     /// looked at, that of the last run]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,

@@ -64,6 +64,7 @@ impl Project {
         command.current_dir(self.path()).stdin(Stdio::null());
         command.env_remove("REPRO_DATA").env_remove("RAYON_NUM_THREADS").env("NO_COLOR", "1");
         command.env("REPRO_PROBE_TRACE", self.outside.path().join("trace"));
+        command.env("REPRO_SIGNING_KEY", self.outside.path().join("signing-key"));
         command
     }
 

@@ -22,6 +22,9 @@ pub struct RemoteOptions {
     /// How an S3 bucket is named to its server: `path` (the default) or `host`.
     #[serde(default)]
     pub style: String,
+    /// The public keys that may sign what is there; anybody where there are none.
+    #[serde(default)]
+    pub keys: Vec<String>,
 }
 
 impl RemoteOptions {
@@ -44,6 +47,12 @@ impl RemoteOptions {
         }
         if !["", "path", "host"].contains(&options.style.as_str()) {
             return Err(ParamError::new("style", format!("`{}` is not known; write `path` or `host`", options.style)));
+        }
+        let is_key = |key: &&String| key.len() == 64 && key.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if let Some(key) = options.keys.iter().find(|key| !is_key(key)) {
+            let why =
+                format!("`{key}` is no public key (64 hexadecimal digits, small letters); `repro push` says yours");
+            return Err(ParamError::new("keys", why));
         }
         Ok(options)
     }

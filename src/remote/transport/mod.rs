@@ -92,6 +92,7 @@ pub trait Transport: Send + Sync {
 pub struct Remote {
     name: String,
     way: Box<dyn Transport>,
+    keys: Vec<String>,
     requests: AtomicUsize,
     retried: AtomicUsize,
 }
@@ -99,7 +100,17 @@ pub struct Remote {
 impl Remote {
     /// The remote at the end of that way.
     pub fn new(name: String, way: Box<dyn Transport>) -> Self {
-        Self { name, way, requests: AtomicUsize::new(0), retried: AtomicUsize::new(0) }
+        Self { name, way, keys: Vec::new(), requests: AtomicUsize::new(0), retried: AtomicUsize::new(0) }
+    }
+
+    /// The same remote, whose index must be signed by one of these keys; none means by anybody or nobody.
+    pub fn trusting(self, keys: Vec<String>) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// The keys that may sign its index.
+    pub fn keys(&self) -> &[String] {
+        &self.keys
     }
 
     /// What messages call it.

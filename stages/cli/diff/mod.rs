@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
   repro diff HEAD --plots out      figures side by side, out/index.html
 
 A side is a lock file, `now`, a profile, or a revision of git; `file:`, `profile:` and `git:` before it say which. Lock files hold digests; the
-numbers behind them come from this store, from the store beside the lock file, or from files committed in git. A number that moved by no more
+numbers behind them come from this store, from the store beside the lock file, or from files published in figures/, those of a revision from git. A number that moved by no more
 than its tolerance is counted, not listed; --all lists it.")]
 pub struct Args {
     /// The old side [default: HEAD]

@@ -9,6 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The tolerance of a number in a table, as a fraction: tables are rounded, so what differs there was seen.
 const TABLES: f64 = 1e-6;
 
+/// Less than this is rounding: errors of exact fits end there.
+const NOTHING: f64 = 1e-12;
+/// The name of raw results among the artefacts of a stage.
+pub const RAW: &str = "results.csv";
+
 /// A number on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moved {
@@ -75,7 +80,7 @@ impl Numbers {
     pub fn compare(a: &Side<'_>, b: &Side<'_>, fraction: Option<f64>) -> Result<Self> {
         let mut out = Self::default();
         let (mut old, mut new) = (Metrics::new(), Metrics::new());
-        let relative = |t: f64| move |a: f64, b: f64| (a - b).abs() <= t * a.abs().max(b.abs());
+        let relative = |t: f64| move |a: f64, b: f64| (a - b).abs() <= (t * a.abs().max(b.abs())).max(NOTHING);
         for (stage, units) in &b.lock.stages {
             for (label, now) in units {
                 let Some(then) = a.lock.stages.get(stage).and_then(|units| units.get(label)) else { continue };
@@ -89,10 +94,11 @@ impl Numbers {
                     if !metrics && (same || !name.ends_with(".csv")) {
                         continue;
                     }
-                    let (x, y) = (text(a, stage, label, name), text(b, stage, label, name));
-                    // Where both wrote the same, either side has it.
-                    let (x, y) = if same { (x.clone().or(y.clone()), y.or(x)) } else { (x, y) };
-                    let (Some(x), Some(y)) = (x, y) else {
+                    let found = both(a, b, stage, label, name, same).or_else(|| {
+                        // git may have the table for people, where the one for programs is not at hand.
+                        both(a, b, stage, label, &format!("{}.md", name.strip_suffix(".csv")?), same)
+                    });
+                    let Some((x, y)) = found else {
                         if !same {
                             out.not_at_hand.push(format!("{stage}: {name}"));
                         }
@@ -102,7 +108,9 @@ impl Numbers {
                         old.extend(serde_json::from_str::<Metrics>(&x)?);
                         new.extend(serde_json::from_str::<Metrics>(&y)?);
                     } else {
-                        out.table(name, &x, &y, relative(fraction.unwrap_or(TABLES)));
+                        // Raw results have one name in all stages.
+                        let name = if name == RAW { format!("{stage}: {name}") } else { name.clone() };
+                        out.table(&name, &x, &y, relative(fraction.unwrap_or(TABLES)));
                     }
                 }
             }
@@ -146,9 +154,9 @@ impl Numbers {
         for (x, y) in old.iter().zip(&new).skip(1) {
             // A row is called by its words.
             let words: Vec<&str> =
-                y.iter().map(String::as_str).filter(|c| !c.is_empty() && c.parse::<f64>().is_err()).collect();
+                y.iter().map(String::as_str).filter(|c| !c.is_empty() && number(c).is_none()).collect();
             for (column, (p, q)) in x.iter().zip(y).enumerate().filter(|(_, (p, q))| p != q) {
-                let (p, q) = (p.parse().ok(), q.parse().ok());
+                let (p, q) = (number(p), number(q));
                 if p.is_none() && q.is_none() {
                     continue;
                 }
@@ -165,12 +173,27 @@ impl Numbers {
     }
 }
 
+/// The texts of an artefact on both sides, where both are at hand. Where both wrote the `same`, either side has it.
+fn both(a: &Side<'_>, b: &Side<'_>, stage: &str, label: &str, name: &str, same: bool) -> Option<(String, String)> {
+    let (x, y) = (text(a, stage, label, name), text(b, stage, label, name));
+    if same { x.clone().or(y.clone()).zip(y.or(x)) } else { x.zip(y) }
+}
+
 fn text(side: &Side<'_>, stage: &str, label: &str, name: &str) -> Option<String> {
     String::from_utf8(side.bytes(stage, label, name)?).ok()
 }
 
-/// The cells of a CSV file as this program writes it: quotes around cells that need them.
+/// The number in a cell; of `0.5 ± 0.1` the first.
+fn number(cell: &str) -> Option<f64> {
+    cell.split_whitespace().next().and_then(|word| word.parse().ok())
+}
+
+/// The cells of a table as this program writes it: CSV with quotes around cells that need them, or Markdown.
 fn rows(csv: &str) -> Vec<Vec<String>> {
+    if csv.lines().any(|line| line.starts_with('|')) {
+        let lines = csv.lines().filter(|line| line.starts_with('|') && line.contains(|c: char| !"|-: ".contains(c)));
+        return lines.map(|line| line.trim_matches('|').split('|').map(|c| c.trim().to_string()).collect()).collect();
+    }
     let mut out = Vec::new();
     for line in csv.lines() {
         let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
@@ -208,6 +231,9 @@ mod tests {
         let said: Vec<_> = n.tables.iter().map(|m| (m.name.as_str(), m.within)).collect();
         assert_eq!(said, [("t.csv: c, error", false), ("t.csv: a, b, error", true)]);
         assert_eq!(n.tables[0].change, Some(2.0));
+        let md = |v: &str| format!("Words.\n\n| method | error |\n|---|---:|\n| ours | {v} |\n");
+        n.table("v.md", &md("0.5 ± 0.1"), &md("1.0 ± 0.1"), |_, _| false);
+        assert_eq!((n.tables[2].name.as_str(), n.tables[2].change), ("v.md: ours, error", Some(1.0)));
         n.table("u.csv", a, "method,rank\nc,1\n", |_, _| true);
         assert_eq!(n.reshaped, ["u.csv: 2 rows of 3 columns, now 1 of 2"]);
         assert!(n.moved());

@@ -7,6 +7,9 @@ use pipeline::{Stale, Value};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Stands in place of a stage for files that git says changed.
+pub const BY_GIT: &str = "(git)";
+
 /// One setting that differs, and where.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
@@ -110,9 +113,8 @@ impl Settings {
                 for reason in then.parts.diff(&now.parts, true, look) {
                     match reason {
                         Stale::ParamChanged { key, old, new } => parameters.add(key, text(&old), text(&new), stage),
-                        Stale::SeedChanged { old, new } => {
-                            parameters.add("seed".into(), Some(old.to_string()), Some(new.to_string()), stage)
-                        }
+                        // Seeds of units follow from the run's seed: one line for all of them.
+                        Stale::SeedChanged { .. } => parameters.add("seed of units".into(), None, None, stage),
                         Stale::KindChanged { old, new } => parameters.add("kind".into(), Some(old), Some(new), stage),
                         Stale::SchemaChanged { old, new } => {
                             parameters.add("schema".into(), Some(old.to_string()), Some(new.to_string()), stage)
@@ -131,7 +133,7 @@ impl Settings {
         if planned {
             from_plans(a, b, &mut parameters);
             for file in a.changed_files(b).unwrap_or_default() {
-                code.add(file, None, None, "(git)");
+                code.add(file, None, None, BY_GIT);
             }
         }
         (out.parameters, out.code, out.inputs) = (parameters.changes(), code.changes(), inputs.changes());

@@ -1,7 +1,7 @@
 //! The comparison for people: plain text, or Markdown for a pull request.
 
 use super::Diff;
-use super::numbers::{Moved, named};
+use super::numbers::{Moved, RAW, named};
 use super::settings::Change;
 use crate::cli::text::{Table, count};
 
@@ -60,9 +60,22 @@ fn section(
     }
 }
 
+/// The stages that a source file reaches; git does not know them.
+fn reached(c: &Change) -> String {
+    if c.stages.contains_key(super::settings::BY_GIT) {
+        "changed by git's account".to_string()
+    } else {
+        named(&c.stages)
+    }
+}
+
 fn settings_rows(changes: &[Change]) -> Vec<Vec<String>> {
-    let absent = |v: &Option<String>| v.clone().unwrap_or_else(|| "(absent)".to_string());
-    changes.iter().map(|c| vec![c.what.clone(), absent(&c.a), absent(&c.b), named(&c.stages)]).collect()
+    let row = |c: &Change| {
+        let said = c.a.is_some() || c.b.is_some();
+        let value = |v: &Option<String>| v.clone().unwrap_or_else(|| if said { "(absent)" } else { "" }.to_string());
+        vec![c.what.clone(), value(&c.a), value(&c.b), named(&c.stages)]
+    };
+    changes.iter().map(row).collect()
 }
 
 /// The comparison as text or Markdown.
@@ -85,13 +98,16 @@ pub fn text(diff: &Diff, md: bool, all: bool) -> String {
     out += &format!("units: {}\n", units.join(", "));
     let beyond = |all: &[Moved]| all.iter().filter(|m| !m.within).count();
     let metrics = beyond(&n.metrics);
-    let line = format!(
-        "numbers: {} equal, {} within tolerance, {metrics} beyond; claims: {} with other verdicts, {} unchanged\n",
-        n.equal,
-        n.metrics.len() - metrics,
-        n.claims.len(),
-        n.claims_equal
-    );
+    let line = match n.equal + n.metrics.len() {
+        0 => "numbers: no metrics at hand on both sides\n".to_string(),
+        _ => format!(
+            "numbers: {} equal, {} within tolerance, {metrics} beyond; claims: {} with other verdicts, {} unchanged\n",
+            n.equal,
+            n.metrics.len() - metrics,
+            n.claims.len(),
+            n.claims_equal
+        ),
+    };
     out += &if md { format!("\n{line}") } else { line };
     for id in &s.broken {
         out += &format!("{}`{id}`: the same key, other bytes: it cannot be reproduced\n", if md { "\n" } else { "" });
@@ -108,7 +124,7 @@ pub fn text(diff: &Diff, md: bool, all: bool) -> String {
         &settings_rows(&s.parameters),
         all,
     );
-    let code: Vec<Vec<String>> = s.code.iter().map(|c| vec![c.what.clone(), named(&c.stages)]).collect();
+    let code: Vec<Vec<String>> = s.code.iter().map(|c| vec![c.what.clone(), reached(c)]).collect();
     section(
         &mut out,
         md,
@@ -134,8 +150,10 @@ pub fn text(diff: &Diff, md: bool, all: bool) -> String {
     };
     let header = ["metric", "then", "now", "change", "tolerance"];
     section(&mut out, md, "Metrics, most moved first", &header, &[1, 2, 3], &moved(&n.metrics), all);
+    let raw = |m: &&Moved| m.name.contains(&format!(": {RAW}: "));
+    let tables: Vec<Moved> = n.tables.iter().filter(|m| all || !raw(m)).cloned().collect();
     let header = ["number", "then", "now", "change", "tolerance"];
-    section(&mut out, md, "Tables, most moved first", &header, &[1, 2, 3], &moved(&n.tables), all);
+    section(&mut out, md, "Tables, most moved first", &header, &[1, 2, 3], &moved(&tables), all);
     let units: Vec<Vec<String>> = [("other bytes", &s.other), ("gone", &s.gone), ("new", &s.new)]
         .iter()
         .filter(|(_, counts)| !counts.is_empty())
@@ -143,6 +161,10 @@ pub fn text(diff: &Diff, md: bool, all: bool) -> String {
         .collect();
     section(&mut out, md, "Units", &["what", "stages (units)"], &[], &units, true);
     let blank = if md { "\n" } else { "" };
+    if tables.len() < n.tables.len() {
+        let moved = n.tables.iter().filter(raw).filter(|m| !m.within).count();
+        out += &format!("{blank}{moved} numbers of raw results moved beyond tolerance (--all lists them)\n");
+    }
     for what in &n.reshaped {
         out += &format!("{blank}other shape: {what}\n");
     }

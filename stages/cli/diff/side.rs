@@ -26,6 +26,8 @@ pub struct Side<'a> {
     beside: Option<Store>,
     /// Its plan, where its pipeline.yaml is at hand and this program's kinds accept it.
     pub plan: Option<Plan>,
+    /// Whether the copies published in this folder stand for records that are not here: those of a profile do.
+    published: bool,
 }
 
 /// What `git ARGS` prints in a folder; none when it fails.
@@ -58,7 +60,8 @@ impl<'a> Side<'a> {
                 format!("profile `{rest}` has no results: {name} is not there; run `repro run all --profile {rest}`")
             })?;
             let plan = crate::cli::project::plan(folder, &choose).ok();
-            return Ok(Self { name: format!("profile {rest}"), lock, revision: None, engine, beside: None, plan });
+            let name = format!("profile {rest}");
+            return Ok(Self { name, lock, revision: None, engine, beside: None, plan, published: true });
         }
         if is("git")
             && let Some(id) = git(folder, &["rev-parse", "--verify", "--quiet", &format!("{rest}^{{commit}}")])
@@ -81,7 +84,7 @@ impl<'a> Side<'a> {
         }
         anyhow::ensure!(!lock.stages.is_empty(), "no unit has a current result; `repro run` computes them");
         let plan = Some(engine.plan().clone());
-        Ok(Self { name: NOW.to_string(), lock, revision: None, engine, beside: None, plan })
+        Ok(Self { name: NOW.to_string(), lock, revision: None, engine, beside: None, plan, published: false })
     }
 
     fn file(engine: &'a Engine, path: &Path, choose: &Choose) -> Result<Self> {
@@ -91,7 +94,7 @@ impl<'a> Side<'a> {
         let store = folder.join(crate::cli::project::STORE);
         let beside = if store.is_dir() { Store::open(store).ok() } else { None };
         let plan = crate::cli::project::plan(folder, choose).ok();
-        Ok(Self { name: path.display().to_string(), lock, revision: None, engine, beside, plan })
+        Ok(Self { name: path.display().to_string(), lock, revision: None, engine, beside, plan, published: false })
     }
 
     fn commit(engine: &'a Engine, word: &str, id: &str, choose: &Choose) -> Result<Self> {
@@ -107,7 +110,7 @@ impl<'a> Side<'a> {
         let plan = config.and_then(|c| c.plan(choose.profile(), &choose.sets, &crate::kinds::kinds()).ok());
         let short = &id[..id.len().min(10)];
         let name = if id.starts_with(word) { short.to_string() } else { format!("{word} ({short})") };
-        Ok(Self { name, lock, revision: Some(id.to_string()), engine, beside: None, plan })
+        Ok(Self { name, lock, revision: Some(id.to_string()), engine, beside: None, plan, published: false })
     }
 
     /// The record of a unit, in this store or beside the lock file.
@@ -127,14 +130,14 @@ impl<'a> Side<'a> {
             .find_map(|s| s.journal.with(|index| index.sources.get(code).map(|s| (**s).clone())))
     }
 
-    /// The names of what a unit wrote: from its record, or those of the copies that are committed with a revision.
+    /// The names of what a unit wrote: from its record, or those of the copies that were published.
     pub fn names(&self, stage: &str, label: &str) -> Vec<String> {
         if let Some(record) = self.record(stage, label) {
             return record.artefacts.keys().cloned().collect();
         }
         let plan = self.plan.as_ref().unwrap_or(self.engine.plan());
         match plan.stage(stage).and_then(|s| s.publish.as_ref()) {
-            Some(publish) if self.revision.is_some() => match &publish.files {
+            Some(publish) if self.revision.is_some() || self.published => match &publish.files {
                 Some(files) => files.keys().cloned().collect(),
                 // Figures and tables are named as their stages.
                 None => vec![format!("{stage}.csv"), format!("{stage}.svg")],
@@ -143,7 +146,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The bytes of an artefact of a unit: those that the record names, or the copy that was committed with a revision whose record is not here.
+    /// The bytes of an artefact of a unit: those that the record names, or the published copy where the record is not here.
     pub fn bytes(&self, stage: &str, label: &str, artefact: &str) -> Option<Vec<u8>> {
         if let Some(record) = self.record(stage, label) {
             let digest = record.artefacts.get(artefact)?.digest;
@@ -151,10 +154,13 @@ impl<'a> Side<'a> {
             let mut found = stores.into_iter().flatten().filter_map(|s| std::fs::read(s.objects.path(&digest)).ok());
             return found.find(|bytes| Digest::of(bytes) == digest);
         }
-        let id = self.revision.as_ref()?;
-        let plan = self.plan.as_ref().unwrap_or(self.engine.plan());
-        let path = plan.stage(stage)?.publish.as_ref()?.place(artefact, 0)?.display().to_string();
-        git(&self.engine.plan().folder, &["show", &format!("{id}:./{path}")])
+        let (plan, folder) = (self.plan.as_ref().unwrap_or(self.engine.plan()), &self.engine.plan().folder);
+        let path = plan.stage(stage)?.publish.as_ref()?.place(artefact, 0)?;
+        match &self.revision {
+            Some(id) => git(folder, &["show", &format!("{id}:./{}", path.display())]),
+            None if self.published => std::fs::read(folder.join(path)).ok(),
+            None => None,
+        }
     }
 
     /// The source files that changed between two revisions; none where one side has no revision or git does not know.

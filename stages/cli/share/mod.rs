@@ -64,7 +64,7 @@ fn open(plan: &Plan, named: Option<&str>) -> anyhow::Result<Remote> {
     {
         message!("{url}: plain http; whoever is on the way can change what the index says");
     }
-    Ok(address.open()?)
+    Ok(address.open()?.trusting(options.keys))
 }
 
 /// An error of the engine is one, whoever met it: its hint and exit code depend on it.

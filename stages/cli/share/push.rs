@@ -1,10 +1,12 @@
 //! `repro push`: sends current results to a remote.
 
 use super::display::Display;
+use crate::cli::console::message;
 use crate::cli::options::View;
 use crate::cli::project::Project;
 use crate::cli::text::{count, duration, size};
 use crate::cli::{json, output, signals};
+use remote::sign::Signer;
 use remote::{Options, Pushed};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,8 +25,9 @@ Remotes stand in pipeline.yaml, credentials never; they come from AWS_ACCESS_KEY
     origin: https://example.org/results
     lab: {url: s3://bucket/results, endpoint: https://s3.example.org, region: eu, style: path}
 
-What is there already is not sent again; a push that was stopped goes on. Results are named by digest, but no key signs them: whoever
-may write to a remote may replace what is there. repro.lock, in git, says what it must be.")]
+What is there already is not sent again; a push that was stopped goes on. Results are named by digest, and your key signs the list of them:
+the file that REPRO_SIGNING_KEY names, or repro/signing-key in your configuration folder, made by the first push. Public keys under `keys` of a
+remote, `keys: [ab12..]`, let nobody else's results in. repro.lock, in git, says what they must be in any case.")]
 pub struct Args {
     /// A name of `remotes:` in pipeline.yaml, a folder (with a slash), or s3://BUCKET/PREFIX
     #[arg(value_name = "REMOTE")]
@@ -58,7 +61,13 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         cancel: signals::stop_flag()?,
         progress: &|p| display.show(p),
     };
-    let done = remote::push(&engine, &there, &options);
+    let signer = Signer::of_user()?;
+    match &signer {
+        Some(Signer { made: Some(path), .. }) => message!("made a key to sign with: {}", path.display()),
+        Some(_) => {}
+        None => message!("not signed: there is no place for a key; let {} name a file", remote::sign::VARIABLE),
+    }
+    let done = remote::push(&engine, &there, signer.as_ref(), &options);
     display.end();
     let done = match done {
         Err(remote::Error::Interrupted) => return super::pull::interrupted(),
@@ -87,5 +96,6 @@ fn text(done: &Pushed, remote: &str, wall: Duration) -> String {
     }
     let resumed = if done.resumed > 0 { format!(", {} there from before", done.resumed) } else { String::new() };
     let objects = format!("{} ({}){resumed}", count(done.objects, "object"), size(done.bytes));
-    format!("pushed to {remote}: {}, {objects} ({requests}, {})\n", count(done.records, "result"), duration(wall))
+    let key = done.key.as_ref().map_or(String::new(), |key| format!("signed by key {key}\n"));
+    format!("pushed to {remote}: {}, {objects} ({requests}, {})\n{key}", count(done.records, "result"), duration(wall))
 }

@@ -20,7 +20,7 @@ from ._functions import (
 from ._regressor import KrausRegressor, load_model
 from ._transport import KrausTransport, TLKraus
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "MDM",
