@@ -28,11 +28,11 @@ fn only_listed_keys_are_let_in() {
     assert!(b.ok("pull").starts_with("pulled: 13 units"));
 
     // Somebody else writes there, with a key of their own.
-    other.write_yaml(&SMALL.replace("text: raw", "text: false"));
+    other.write_yaml(&SMALL.replace("text: raw", "text: other"));
     other.ok("run all");
     let foreign = key(&other.ok(&push));
     assert_ne!(foreign, known);
-    b.write_yaml(&trusting(folder.path(), &[&known]).replace("text: raw", "text: false"));
+    b.write_yaml(&trusting(folder.path(), &[&known]).replace("text: raw", "text: other"));
     let said = b.repro("pull");
     assert_ne!(said.code, 0);
     assert!(said.err.contains(&format!("is signed by key {foreign}, which is not among its `keys`")), "{}", said.err);
@@ -40,7 +40,7 @@ fn only_listed_keys_are_let_in() {
     assert!(refused.err.contains("nobody would take what you push"), "{}", refused.err);
 
     // Without a list it is only noticed that another one signed.
-    let last = Project::new(&SMALL.replace("text: raw", "text: false"));
+    let last = Project::new(&SMALL.replace("text: raw", "text: other"));
     let note = a.repro(&format!("pull {}", folder.path().display())).err;
     assert!(note.contains(&format!("is signed by key {foreign}, the one seen before by key {known}")), "{note}");
     assert!(last.ok(&format!("pull {}", folder.path().display())).starts_with("pulled: 13 units"));
