@@ -10,7 +10,9 @@
 //! | `spectrum` | leading eigenpairs by subspace iteration |
 //! | `shrink` | the minimum above along a path of penalties (softImpute on the cone) |
 //! | `polish` | the same objective in W by L-BFGS, with the penalty as it is or lowered |
-//! | `entries` | single missing entries: path, diagonal, polish, by validation |
+//! | `walk` | one model along the path, and with the penalty lowered at its end |
+//! | `trial` | one draw of hidden entries, and how wrong every model is there |
+//! | `entries` | single missing entries: the model that several draws like best, fitted to all |
 //! | `rows` | whole missing rows: the mean of the others, what other views say, or neighbours in the order |
 //! | `views` | the regression on other views |
 //! | `hide` | which observed entries validation hides: missing the way the data miss them |
@@ -25,7 +27,9 @@ mod polish;
 mod rows;
 mod shrink;
 mod spectrum;
+mod trial;
 mod views;
+mod walk;
 
 /// What the regression shares with the completion.
 pub(crate) mod spectral {
