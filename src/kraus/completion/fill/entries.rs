@@ -9,8 +9,9 @@ use super::shrink::{HUGE, Iterate, Limits, scale};
 use super::spectrum::{Pairs, all, product};
 use super::{MEAN, Prediction, SOFT, Score, Watch, ZERO, hide};
 use crate::error::Result;
+use estimator::Mask;
 use linalg::matmul;
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, Ix2};
 
 /// Penalties over the largest eigenvalue, falling; fewer for large matrices, since each costs seconds there.
 fn path(n: usize) -> &'static [f64] {
@@ -50,8 +51,8 @@ impl Model {
 pub(super) fn fill(partial: &Partial, seed: u64, watch: Watch<'_>) -> Result<(Prediction, Vec<Score>)> {
     let (n, hidden) = (partial.n(), hide::entries(partial, seed));
     let (path, large) = (path(n), n > LARGE);
-    let reduced = partial.without(hidden.view())?;
-    let error = |m: ArrayView2<'_, f64>| Wrong::of(partial, hidden.view(), m);
+    let reduced = partial.without(&hidden)?;
+    let error = |m: ArrayView2<'_, f64>| Wrong::of(partial, &hidden, m);
     let top = scale(&reduced)?;
     let mut tried: Vec<(Model, Wrong)> = Vec::new();
     let mut soft = Wrong::INFINITE;
@@ -209,8 +210,8 @@ fn lowered(target: &Partial, state: &Iterate, lambda: f64, share: f64) -> Option
 
 /// Without the entries of the diagonal; with them if nothing else is observed.
 fn off_diagonal(partial: &Partial) -> Result<Partial> {
-    let eye = Array2::eye(partial.n());
-    match partial.without(eye.view()) {
+    let n = partial.n();
+    match partial.without(&Mask::new(Array2::from_shape_fn((n, n), |(i, j)| i == j))) {
         Ok(rest) => Ok(rest),
         Err(_) => Ok(partial.clone()),
     }
@@ -220,7 +221,7 @@ fn off_diagonal(partial: &Partial) -> Result<Partial> {
 /// the observed diagonal better.
 fn with_diagonal(partial: &Partial, z: &Array2<f64>) -> Array2<f64> {
     let mut out = z.clone();
-    let seen: Vec<usize> = (0..partial.n()).filter(|i| partial.mask()[[*i, *i]] == 1.0).collect();
+    let seen: Vec<usize> = (0..partial.n()).filter(|i| partial.mask()[[*i, *i]]).collect();
     if seen.is_empty() {
         return out;
     }
@@ -254,10 +255,10 @@ struct Wrong {
 impl Wrong {
     const INFINITE: Wrong = Wrong { relative: f64::INFINITY, typical: f64::INFINITY };
 
-    fn of(partial: &Partial, hidden: ArrayView2<'_, f64>, m: ArrayView2<'_, f64>) -> Self {
+    fn of(partial: &Partial, hidden: &Mask<Ix2>, m: ArrayView2<'_, f64>) -> Self {
         let (mut square, mut squares, mut length, mut lengths) = (0.0, 0.0, 0.0, 0.0);
-        for ((at, h), v) in hidden.indexed_iter().zip(&m) {
-            if *h == 1.0 {
+        for ((at, h), v) in hidden.flags().indexed_iter().zip(&m) {
+            if *h {
                 let truth = partial.values()[at];
                 let off = v - truth;
                 square += off * off;
