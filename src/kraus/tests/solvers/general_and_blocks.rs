@@ -164,19 +164,19 @@ fn the_general_map_never_returns_nan() {
 /// themselves are those of the objective of all parameters.
 #[test]
 fn one_operator_at_a_time_is_the_same_descent() {
-    for masked in [false, true] {
+    for (masked, rank) in [(false, 4), (true, 4), (false, 1), (true, 1)] {
         let recipe = Recipe { p: 6, q: 3, rank: 3, noise: 0.1, seed: 8 };
         let train: Samples<f64> = recipe.samples(Split::Train, 0..50);
         let mask = Mask::new(noise((50, 3, 3), 1.0).mapv(|v| v > -0.5));
         let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
         let problem = if masked { problem.with_mask(&mask).unwrap() } else { problem };
         let params = BlockCoordinateParams { source: LossSource::Samples, stopping: Stopping::after(4), steps: 3 };
-        let fit = params.check().unwrap().fit(&problem, Start::single(6, 3, 4, 1)).unwrap();
+        let fit = params.check().unwrap().fit(&problem, Start::single(6, 3, rank, 1)).unwrap();
         // By the definition: L-BFGS on one block of the loss of the whole stack.
-        let mut stack = Start::single(6, 3, 4, 1).stack(&problem).unwrap();
+        let mut stack = Start::single(6, 3, rank, 1).stack(&problem).unwrap();
         for loss in &fit.history.loss {
             let mut last = f64::NAN;
-            for k in 0..4 {
+            for k in 0..rank {
                 let at = k * 18..(k + 1) * 18;
                 let mut all = stack.to_vec();
                 let start = all[at.clone()].to_vec();
