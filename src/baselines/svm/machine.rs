@@ -28,7 +28,7 @@ pub struct OneVsRest {
 }
 
 impl OneVsRest {
-    /// Trains on a PSD kernel (n, n) of the training samples. A class without samples is never predicted.
+    /// Trains on a PSD kernel (n, n) of the training samples. The machine of a class without samples decides -1 for all.
     pub fn fit(kernel: ArrayView2<'_, f64>, labels: &Labels, c: f64, tolerance: f64) -> Result<Self> {
         check_kernel(kernel, labels)?;
         if !(c > 0.0 && c.is_finite() && tolerance > 0.0) {

@@ -176,7 +176,7 @@ fn bad_input_is_refused() {
 }
 
 /// A label beyond the classes had no machine, and its samples were silently of no class. Such labels cannot be made; a class without
-/// samples can, and is never predicted.
+/// samples can, and its machine decides -1 for all.
 #[test]
 fn every_label_has_its_machine() {
     let error = Labels::from_indices(&[0, 1, 5, 1], 3).unwrap_err().to_string();
@@ -185,6 +185,7 @@ fn every_label_has_its_machine() {
     for fit in [OneVsRest::fit, OneVsRest::fit_linfa] {
         let machine = fit(k.view(), &Labels::from_indices(&[0, 1, 0, 1], 3).unwrap(), 10.0, 1e-3).unwrap();
         assert_eq!(machine.predict(k.view()).unwrap(), [0, 1, 0, 1]);
+        assert!(machine.decide(k.view()).unwrap().column(2).iter().all(|v| *v == -1.0));
     }
 }
 
