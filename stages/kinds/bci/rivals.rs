@@ -229,8 +229,7 @@ impl Case {
         let given = labels.then(|| self.labels(&self.order[..self.known])).transpose()?;
         let common = CommonChannels::all(self.target.matrices.dim().1);
         let (x, y) = (self.seen(), self.target.matrices.view());
-        let params = AdaptParams::default();
-        Ok(adapt(x.view(), y, given.as_ref(), &common, &params, &mut |_, _, _| !ctx.cancelled())?)
+        Ok(adapt(x.view(), y, given.as_ref(), &common, &AdaptParams::default(), &mut |_, _, _| !ctx.cancelled())?)
     }
 
     /// The sessions after a method; none where the calibration trials lack a class that it needs.
