@@ -34,8 +34,9 @@ pub(crate) mod spectral {
 
 use super::partial::Partial;
 use crate::error::{InputError, Result};
+use estimator::Mask;
 use linalg::eigh;
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 
 /// What the completed matrix must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -187,8 +188,10 @@ pub fn fill_from(partial: &Partial, prediction: Array2<f64>, params: &FillParams
 
 /// The rows and columns of `keep`.
 fn select(partial: &Partial, keep: &[usize]) -> Result<Partial> {
-    let values = partial.values().select(Axis(0), keep).select(Axis(1), keep);
-    Partial::new(values.view(), &partial.mask().select(Axis(0), keep).select(Axis(1), keep))
+    let (size, all, mask) = ((keep.len(), keep.len()), partial.values(), partial.mask());
+    let values = Array2::from_shape_fn(size, |(a, b)| all[[keep[a], keep[b]]]);
+    let seen = Array2::from_shape_fn(size, |(a, b)| mask[[keep[a], keep[b]]]);
+    Partial::new(values.view(), &Mask::new(seen))
 }
 
 /// Scores of entries and of rows in one list: squares weighted by how many missing entries are of each kind.
