@@ -46,7 +46,7 @@ pub enum Error {
         /// What is wrong, and what to do.
         why: String,
     },
-    /// A mask that says nothing, or too little.
+    /// A mask with values other than 0 and 1.
     #[error("mask: {why}")]
     Mask {
         /// What is wrong, and what to do.

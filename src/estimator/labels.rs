@@ -1,13 +1,19 @@
 //! Class labels: any integers outside, 0 .. classes inside.
 
 use crate::{Error, Result};
+use std::ops::Index;
 
-/// One label per sample, and the list of classes.
+/// One label per sample, and the list of classes: what every method that learns from classes takes.
+///
+/// Plain integers stay where they are no more than that: `spd::scores` compares two lists, of which the predicted one may lack classes
+/// or have others; `multiview::order_by_class` sorts by any key; splits and solvers inside the crates work on [`Labels::indices`].
 ///
 /// ```
 /// use estimator::Labels;
 /// let labels = Labels::new(&[7, -1, 7])?;
 /// assert_eq!((labels.classes(), labels.indices()), (&[-1, 7][..], &[1, 0, 1][..]));
+/// assert_eq!(labels[2], 7);
+/// assert_eq!(labels.select(&[0, 2])?.classes(), [7]);
 /// // Indices of known classes: a label beyond the last class is refused, not ignored.
 /// let wrong = Labels::from_indices(&[0, 3], 3).unwrap_err().to_string();
 /// assert!(wrong.contains("sample 1 has label 3"), "{wrong}");
@@ -44,6 +50,24 @@ impl Labels {
             return Err(Error::Labels { why });
         }
         Ok(Self { classes: (0..classes as i64).collect(), indices: indices.to_vec() })
+    }
+
+    /// The labels of some samples, in that order; the classes are those that occur among them. Refuses an empty list.
+    ///
+    /// # Panics
+    /// If there is no such sample: a programming error.
+    pub fn select(&self, samples: &[usize]) -> Result<Self> {
+        Self::new(&samples.iter().map(|&i| self[i]).collect::<Vec<_>>())
+    }
+
+    /// The same labels without classes that have no samples.
+    pub fn without_empty_classes(&self) -> Self {
+        let mut seen = vec![false; self.classes.len()];
+        self.indices.iter().for_each(|&c| seen[c] = true);
+        let place = |c: usize| seen[..c].iter().filter(|s| **s).count();
+        let classes = self.classes.iter().zip(&seen).filter(|(_, s)| **s).map(|(c, _)| *c).collect();
+        let places: Vec<usize> = (0..seen.len()).map(place).collect();
+        Self { classes, indices: self.indices.iter().map(|&c| places[c]).collect() }
     }
 
     /// The classes, ascending.
@@ -83,5 +107,29 @@ impl Labels {
             return Err(Error::Labels { why });
         }
         Ok(())
+    }
+}
+
+/// The label of a sample.
+impl Index<usize> for Labels {
+    type Output = i64;
+
+    fn index(&self, sample: usize) -> &i64 {
+        &self.classes[self.indices[sample]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_without_samples_can_be_left_out() {
+        let labels = Labels::from_indices(&[3, 1, 3], 5).unwrap();
+        let dense = labels.without_empty_classes();
+        assert_eq!((dense.classes(), dense.indices()), (&[1, 3][..], &[1, 0, 1][..]));
+        assert!(dense.values().eq(labels.values()));
+        assert_eq!(labels.select(&[1]).unwrap(), Labels::new(&[1]).unwrap());
+        assert!(labels.select(&[]).is_err());
     }
 }

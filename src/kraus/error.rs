@@ -14,14 +14,6 @@ pub enum Error {
     /// A Kraus map without operators.
     #[error("a Kraus map needs rank >= 1, got rank 0; choose a rank between 1 and p*q")]
     RankZero,
-    /// A mask with values other than 0 and 1.
-    #[error("mask: sample {index} has the value {value}; only 0 (missing) and 1 (observed) are allowed")]
-    Mask {
-        /// First index along the first axis.
-        index: usize,
-        /// The value found.
-        value: f64,
-    },
     /// A matrix unit outside the p x p grid.
     #[error("matrix unit {index} is E_({row},{col}), outside the {p} x {p} grid")]
     Unit {

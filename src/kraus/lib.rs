@@ -78,6 +78,7 @@ pub use solvers::lbfgs;
 pub use bound::{Bound, BoundError, BoundParams, Version as BoundVersion, bound};
 pub use data::{Inputs, Matrices, Problem};
 pub use error::{Error, FitError, InputError, Result};
+pub use estimator::Mask;
 pub use gradient::{Engine, loss_and_gradient};
 pub use io::{DiskError, load, save};
 pub use map::{Architecture, Choi, Gamma, GeneralMap, KrausMap, Stack, Truncation, block_trace, tr_m};

@@ -18,7 +18,7 @@
 //! use multiview::{order_seriated, random_mask, rbf_kernel};
 //! let x = ndarray::array![[0.0], [5.0], [0.1], [5.2], [0.3], [5.1]]; // two groups, interleaved
 //! let kernel = rbf_kernel(x.view(), Some(1.0))?;
-//! let order = order_seriated(&[kernel.view()], random_mask(6, 1, 0.0, 1)?.view())?;
+//! let order = order_seriated(&[kernel.view()], &random_mask(6, 1, 0.0, 1)?)?;
 //! let changes = order.windows(2).filter(|w| w[0] % 2 != w[1] % 2).count();
 //! assert_eq!(changes, 1); // each group stands together
 //! # Ok::<(), multiview::Error>(())
@@ -39,6 +39,7 @@ mod order;
 mod views;
 
 pub use error::{Error, InputError, Result};
+pub use estimator::Mask;
 pub use feature_kernel::{FeatureKernel, Similarity, Width};
 pub use kernel::{chi2_additive_kernel, chi2_distances, chi2_kernel, euclidean_distances, one_hot, rbf_kernel};
 pub use linkage::{Merge, average_linkage, optimal_leaf_order};

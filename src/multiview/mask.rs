@@ -1,12 +1,13 @@
 //! Which samples are missing in which views.
 //!
-//! A mask is a boolean matrix (samples, views), true where the sample is observed. Its level is the share of missing
+//! A [`Mask`] of shape (samples, views) is true where the sample is observed. Its level is the share of missing
 //! (sample, view) pairs, met exactly (rounded to whole pairs). Two guarantees, as in the paper: every sample is observed in at
 //! least one view, and every view keeps at least one sample. Views are dealt to the samples in turn, so with l samples and v views
 //! each view keeps at least l / v samples, rounded down.
 
 use crate::{Error, InputError, Result};
-use ndarray::Array2;
+use estimator::Mask;
+use ndarray::{Array2, Ix2};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -26,10 +27,10 @@ pub fn largest_level(samples: usize, views: usize) -> f64 {
 ///
 /// ```
 /// let mask = multiview::random_mask(200, 6, 0.6, 7).unwrap();
-/// assert_eq!(mask.iter().filter(|seen| !**seen).count(), 720);
-/// assert!(mask.rows().into_iter().all(|sample| sample.iter().any(|seen| *seen)));
+/// assert_eq!(mask.missing(), 720);
+/// assert!(mask.flags().rows().into_iter().all(|sample| sample.iter().any(|seen| *seen)));
 /// ```
-pub fn random_mask(samples: usize, views: usize, level: f64, seed: u64) -> Result<Array2<bool>> {
+pub fn random_mask(samples: usize, views: usize, level: f64, seed: u64) -> Result<Mask<Ix2>> {
     if samples == 0 || views == 0 {
         return Err(InputError::empty("mask").into());
     }
@@ -58,7 +59,7 @@ pub fn random_mask(samples: usize, views: usize, level: f64, seed: u64) -> Resul
     for &at in open.iter().take(missing) {
         mask[at] = false;
     }
-    Ok(mask)
+    Ok(Mask::new(mask))
 }
 
 #[cfg(test)]
@@ -73,11 +74,12 @@ mod tests {
             let missing = (level * pairs as f64).round() as usize;
             match random_mask(samples, views, level, seed) {
                 Ok(mask) => {
-                    prop_assert_eq!(mask.iter().filter(|m| !**m).count(), missing);
-                    prop_assert!(mask.rows().into_iter().all(|r| r.iter().any(|m| *m)));
+                    prop_assert_eq!(mask.missing(), missing);
+                    let seen = mask.flags();
+                    prop_assert!(seen.rows().into_iter().all(|r| r.iter().any(|m| *m)));
                     let least = (samples / views).max(1);
-                    prop_assert!(mask.columns().into_iter().all(|c| c.iter().filter(|m| **m).count() >= least));
-                    prop_assert_eq!(Ok(mask), random_mask(samples, views, level, seed));
+                    prop_assert!(seen.columns().into_iter().all(|c| c.iter().filter(|m| **m).count() >= least));
+                    prop_assert_eq!(Ok(mask.clone()), random_mask(samples, views, level, seed));
                 }
                 Err(e) => {
                     prop_assert!(level > largest_level(samples, views) - 1.0 / pairs as f64);

@@ -7,7 +7,8 @@
 use crate::Result;
 use crate::consensus::consensus;
 use crate::linkage::{average_linkage, optimal_leaf_order};
-use ndarray::{Array2, ArrayView2};
+use estimator::Mask;
+use ndarray::{Array2, ArrayView2, Ix2};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -28,12 +29,12 @@ pub fn order_shuffled(samples: usize, seed: u64) -> Vec<usize> {
 
 /// Average linkage with optimal leaf order on the consensus of the observed kernels.
 ///
-/// `kernels` are (l, l), one per view; `mask` (l, views) is true where a sample is observed; entries of unobserved samples
+/// `kernels` are (l, l), one per view; `mask` (l, views) says where a sample is observed; entries of unobserved samples
 /// are never read. In each view the observed off-diagonal entries are brought to mean 0 and deviation 1, then averaged over
 /// the views that observe both samples; pairs that no view shows get the prediction of a low-rank fit to the others. The
 /// distance is the largest consensus minus the consensus.
-pub fn order_seriated(kernels: &[ArrayView2<'_, f64>], mask: ArrayView2<'_, bool>) -> Result<Vec<usize>> {
-    let similar = linalg::symmetrise(consensus(kernels, mask)?.view());
+pub fn order_seriated(kernels: &[ArrayView2<'_, f64>], mask: &Mask<Ix2>) -> Result<Vec<usize>> {
+    let similar = linalg::symmetrise(consensus(kernels, mask.flags())?.view());
     let off_diagonal = similar.indexed_iter().filter(|((i, j), _)| i != j).map(|(_, v)| *v);
     let top = off_diagonal.fold(f64::NEG_INFINITY, f64::max);
     let d = Array2::from_shape_fn(similar.dim(), |(i, j)| if i == j { 0.0 } else { top - similar[[i, j]] });

@@ -8,7 +8,7 @@ use kraus::completion::{
     Completion, CompletionParams, Cone, FillParams, Filled, HoldOut, Partial, candidates, choose, complete_watched,
     fill_from, fill_watched,
 };
-use kraus::{FitError, Flow, LbfgsParams, Progress, Session, Stopping};
+use kraus::{FitError, Flow, LbfgsParams, Mask, Progress, Session, Stopping};
 use ndarray::{Array2, ArrayView2};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -197,6 +197,11 @@ pub fn cvkt<'py>(
     // Entries of missing samples are never read; NaN there must not reach a product.
     let kernels: Vec<Array2<f64>> =
         kernels.iter().map(|k| k.as_array().mapv(|v| if v.is_nan() { 0.0 } else { v })).collect();
+    let n = kernels.first().map_or(0, |k| k.nrows());
+    if let Some(v) = observed.iter().position(|seen| seen.len() != n) {
+        return Err(refused(format!("view {v}: {} flags for {n} samples; give one for each", observed[v].len())));
+    }
+    let observed = Mask::new(Array2::from_shape_fn((n, observed.len()), |(i, v)| observed[v][i]));
     let done = compute(py, threads, || {
         let views: Vec<ArrayView2<'_, f64>> = kernels.iter().map(|k| k.view()).collect();
         let method = Cvkt { seed, ..Cvkt::default() };

@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArray3, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spd::{
-    AdaptParams, ClassFilter, CommonChannels, FilterParams, MapChoice, MapParams, PaperMapParams, PositiveMap,
+    AdaptParams, ClassFilter, CommonChannels, FilterParams, Labels, MapChoice, MapParams, PaperMapParams, PositiveMap,
     RankChoice, Regularisation, Scaling, Step, adapt as learn,
 };
 
@@ -75,6 +75,7 @@ pub fn adapt<'py>(
         Some(pairs) => CommonChannels::new(pairs, p, q).map_err(refused)?,
         None => CommonChannels::all(q),
     };
+    let labels = labels.map(|l| Labels::new(&l)).transpose().map_err(refused)?;
     let settings =
         params(paper, neighbours, relative, regularisation, iterations, rank, auto, kept, (epochs, whitened), seed);
     let (found, kraus) = run(py, threads, callback, |watcher| -> Result<_, String> {
@@ -87,7 +88,7 @@ pub fn adapt<'py>(
             };
             watcher.go_on(name, share)
         };
-        let found = learn(source.view(), target.view(), labels.as_deref(), &common, &settings, &mut watch);
+        let found = learn(source.view(), target.view(), labels.as_ref(), &common, &settings, &mut watch);
         let found = found.map_err(|e| e.to_string())?;
         let kraus = found.map.map.kraus().map_err(|e| e.to_string())?;
         Ok((found, kraus))

@@ -1,6 +1,7 @@
 //! Checks of arguments, shared by everything that takes a batch of matrices (k, n, n).
 
 use crate::{Error, InputError, Result};
+use estimator::Labels;
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, Axis};
 
 /// A batch of symmetric matrices with finite entries; its size n.
@@ -30,6 +31,14 @@ pub(crate) fn symmetric_pair(what: &'static str, x: &ArrayView3<'_, f64>, y: &Ar
         return Err(InputError::shape(what, [y.dim().0, n, n], y.shape()).into());
     }
     Ok(n)
+}
+
+/// The labels of k matrices, with the classes that occur alone.
+pub(crate) fn labels(k: usize, labels: &Labels) -> Result<Labels> {
+    if labels.len() != k {
+        return Err(InputError::shape("labels", [k], [labels.len()]).into());
+    }
+    Ok(labels.without_empty_classes())
 }
 
 /// Finite weights, none negative, with a positive sum; that sum.

@@ -93,8 +93,7 @@ impl Classification<Ix3> for MdmClassifier {
 
     fn fit_labels(&self, x: ArrayView3<'_, f64>, labels: &Labels) -> estimator::Result<MdmModel> {
         labels.check_for(x.dim().0)?;
-        let values: Vec<i64> = labels.values().collect();
-        let mdm = Mdm::fit(x, &values, self.metric, &self.mean_params()?)?;
+        let mdm = Mdm::fit(x, labels, self.metric, &self.mean_params()?)?;
         let ended = mdm.means().iter().map(|mean| {
             Convergence::judge("gradient of a class mean", mean.gradient, self.mean.tolerance, mean.iterations)
         });

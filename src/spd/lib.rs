@@ -12,12 +12,13 @@
 //!
 //! ```
 //! use ndarray::arr3;
-//! use spd::{Mdm, MeanParams, Metric};
+//! use spd::{Labels, Mdm, MeanParams, Metric};
 //! let x = arr3(&[[[1.0, 0.2], [0.2, 1.0]], [[1.1, 0.3], [0.3, 0.9]], [[5.0, 0.0], [0.0, 0.5]], [[6.0, 0.1], [0.1, 0.4]]]);
-//! let mdm = Mdm::fit(x.view(), &[0, 0, 1, 1], Metric::AffineInvariant, &MeanParams::default().check()?)?;
-//! assert_eq!(mdm.accuracy(x.view(), &[0, 0, 1, 1])?, 1.0);
+//! let labels = Labels::new(&[0, 0, 1, 1])?;
+//! let mdm = Mdm::fit(x.view(), &labels, Metric::AffineInvariant, &MeanParams::default().check()?)?;
+//! assert_eq!(mdm.accuracy(x.view(), &labels)?, 1.0);
 //! assert!(mdm.means().iter().all(|m| m.converged));
-//! # Ok::<(), spd::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Transport
@@ -66,6 +67,7 @@ mod transfer;
 mod transport;
 
 pub use error::{Error, InputError, Result};
+pub use estimator::Labels;
 pub use manifold::{
     CheckedMeanParams, Covariance, Estimator, Mdm, Mean, MeanParams, Metric, Plane, Reduction, Selection, covariance,
     covariances, distance, expm, from_tangent_space, geodesic, invsqrtm, logm, map_eigenvalues, mean, means,

@@ -7,6 +7,7 @@
 use crate::shared::device;
 use crate::shared::params::{SolverChoice, at_least_one};
 use anyhow::Result;
+use estimator::Mask;
 use kraus::backend::Trial;
 use kraus::completion::{Completion, CompletionParams, Partial, complete, complete_by};
 use kraus::{AdamParams, Gamma, LbfgsParams, Stopping};
@@ -158,20 +159,19 @@ impl Protocol {
 
     /// `partial` with at most as many observed blocks as the protocol trains on, drawn by seed.
     fn thinned(&self, partial: &Partial, seed: u64) -> Result<Partial> {
-        let (p, q, mask) = (self.p, self.q, partial.mask());
+        let (p, q, mask) = (self.p, self.q, partial.mask().flags());
         let at = |i: usize, j: usize| s![i * q..(i + 1) * q, j * q..(j + 1) * q];
         let below = (0..p).flat_map(|i| (0..=i).map(move |j| (i, j)));
-        let mut seen: Vec<(usize, usize)> =
-            below.filter(|&(i, j)| mask.slice(at(i, j)).iter().any(|m| *m == 1.0)).collect();
+        let mut seen: Vec<(usize, usize)> = below.filter(|&(i, j)| mask.slice(at(i, j)).iter().any(|m| *m)).collect();
         seen.shuffle(&mut ChaCha8Rng::seed_from_u64(seed ^ 0xb10c));
-        let mut hidden = Array2::<f64>::zeros(mask.dim());
+        let mut hidden = Array2::from_elem(mask.dim(), false);
         let mut count = 0;
         for (i, j) in seen {
             count += if i == j { 1 } else { 2 };
             if count > self.blocks {
-                hidden.slice_mut(at(i, j)).fill(1.0);
+                hidden.slice_mut(at(i, j)).fill(true);
             }
         }
-        Ok(if count > self.blocks { partial.without(hidden.view())? } else { partial.clone() })
+        Ok(if count > self.blocks { partial.without(&Mask::new(hidden))? } else { partial.clone() })
     }
 }

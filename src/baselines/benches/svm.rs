@@ -4,6 +4,7 @@
 //! raw little-endian doubles, for peers to train on the same.
 
 use baselines::svm::OneVsRest;
+use estimator::Labels;
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +17,7 @@ const CLASSES: usize = 4;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
-    let labels = (0..SAMPLES).map(|i| i % CLASSES).collect::<Vec<_>>();
+    let labels = Labels::from_indices(&(0..SAMPLES).map(|i| i % CLASSES).collect::<Vec<_>>(), CLASSES)?;
     let points = Array2::from_shape_fn((SAMPLES, 8), |(i, j)| normal() + if j == i % CLASSES { 1.5 } else { 0.0 });
     let kernel = Array2::from_shape_fn((SAMPLES, SAMPLES), |(i, j)| {
         let d = &points.row(i) - &points.row(j);
@@ -29,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut least = f64::INFINITY;
     for _ in 0..7 {
         let begun = Instant::now();
-        OneVsRest::fit(kernel.view(), &labels, CLASSES, 1.0, 1e-3)?;
+        OneVsRest::fit(kernel.view(), &labels, 1.0, 1e-3)?;
         least = least.min(begun.elapsed().as_secs_f64() * 1e3);
     }
     let case = format!("SVM on a kernel of {SAMPLES}, {CLASSES} classes");

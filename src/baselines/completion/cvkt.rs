@@ -15,8 +15,9 @@ pub use super::alignment::centred_alignment;
 use super::alignment::Alignment;
 use super::imputation::check;
 use crate::{Error, Result};
+use estimator::Mask;
 use linalg::{eigh, matmul, svd};
-use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, Ix2, concatenate, s};
 use rand::{Rng, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
@@ -59,7 +60,12 @@ pub struct Transferred {
 }
 
 /// Nystrom features (n, m') of one view, zero in the rows of missing samples.
-fn nystrom(kernel: ArrayView2<'_, f64>, observed: &[bool], level: f64, rng: &mut ChaCha8Rng) -> Result<Array2<f64>> {
+fn nystrom(
+    kernel: ArrayView2<'_, f64>,
+    observed: ArrayView1<'_, bool>,
+    level: f64,
+    rng: &mut ChaCha8Rng,
+) -> Result<Array2<f64>> {
     let seen = check(kernel, observed)?;
     let m = ((level * seen.len() as f64).ceil() as usize).clamp(1, seen.len());
     let mut landmarks = seen.clone();
@@ -101,13 +107,15 @@ impl Cvkt {
     fn features(
         &self,
         kernels: &[ArrayView2<'_, f64>],
-        observed: &[Vec<bool>],
+        observed: &Mask<Ix2>,
         view: usize,
         level: f64,
     ) -> Result<Features> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let others = (0..kernels.len()).filter(|&w| w != view);
-        let parts = others.map(|w| nystrom(kernels[w], &observed[w], level, &mut rng)).collect::<Result<Vec<_>>>()?;
+        let flags = observed.flags();
+        let parts =
+            others.map(|w| nystrom(kernels[w], flags.column(w), level, &mut rng)).collect::<Result<Vec<_>>>()?;
         let views: Vec<_> = parts.iter().map(Array2::view).collect();
         let all = concatenate(Axis(1), &views)
             .map_err(|_| Error::Input(estimator::Error::Empty { what: "the set of other views" }))?;
@@ -148,7 +156,7 @@ impl Cvkt {
     fn choose(
         &self,
         kernels: &[ArrayView2<'_, f64>],
-        observed: &[Vec<bool>],
+        observed: &Mask<Ix2>,
         view: usize,
         seen: &[usize],
     ) -> Result<(f64, f64)> {
@@ -178,28 +186,20 @@ impl Cvkt {
         Ok((best.1, best.2))
     }
 
-    /// Completes one view from the others. `observed[w][i]` says whether sample i is available in view w; entries of
+    /// Completes one view from the others. The mask (samples, views) says which samples are available in which view; entries of
     /// missing samples are never read.
-    pub fn complete(
-        &self,
-        kernels: &[ArrayView2<'_, f64>],
-        observed: &[Vec<bool>],
-        view: usize,
-    ) -> Result<Transferred> {
+    pub fn complete(&self, kernels: &[ArrayView2<'_, f64>], observed: &Mask<Ix2>, view: usize) -> Result<Transferred> {
         self.check()?;
-        if kernels.len() < 2 || observed.len() != kernels.len() || view >= kernels.len() {
+        let flags = observed.flags();
+        if kernels.len() < 2 || flags.ncols() != kernels.len() || view >= kernels.len() {
             let why = format!(
-                "needs at least two views, a mask for each and the index of one of them; got {} kernels, {} masks, view {view}",
+                "needs at least two views, a column of the mask for each and the index of one of them; got {} kernels, {} columns, view {view}",
                 kernels.len(),
-                observed.len()
+                flags.ncols()
             );
             return Err(Error::parameter("view", why));
         }
-        if let Some(mask) = observed.iter().find(|mask| mask.len() != observed[view].len()) {
-            let expected = format!("{} samples as in view {view}", observed[view].len());
-            return Err(Error::Input(estimator::Error::Shape { what: "observed", expected, got: vec![mask.len()] }));
-        }
-        let seen = check(kernels[view], &observed[view])?;
+        let seen = check(kernels[view], flags.column(view))?;
         let (nystrom, rank) = self.choose(kernels, observed, view, &seen)?;
         let features = self.features(kernels, observed, view, nystrom)?;
         let (predicted, alignment) = self.transfer(&features, kernels[view], &seen, rank);

@@ -4,10 +4,11 @@
 //! the observed entries. What stands in the missing entries of the input is never read, so NaN may mark them.
 
 use crate::{Error, Result};
-use ndarray::{Array2, ArrayView2};
+use estimator::Mask;
+use ndarray::{Array2, ArrayView1, ArrayView2, Ix1};
 
 /// Refuses kernels that are not square, masks of another length, masks with nothing observed, NaN in observed entries.
-pub(crate) fn check(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Vec<usize>> {
+pub(crate) fn check(kernel: ArrayView2<'_, f64>, observed: ArrayView1<'_, bool>) -> Result<Vec<usize>> {
     let n = observed.len();
     if kernel.dim() != (n, n) {
         let expected = format!("({n}, {n}) as the mask has {n} samples");
@@ -25,33 +26,38 @@ pub(crate) fn check(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Ve
     }
 }
 
-fn fill(kernel: ArrayView2<'_, f64>, observed: &[bool], value: f64) -> Array2<f64> {
-    let entry = |(i, j)| if observed[i] && observed[j] { kernel[[i, j]] } else { value };
+fn fill(kernel: ArrayView2<'_, f64>, observed: &Mask<Ix1>, value: f64) -> Array2<f64> {
+    let entry = |(i, j): (usize, usize)| if observed[i] && observed[j] { kernel[[i, j]] } else { value };
     Array2::from_shape_fn(kernel.dim(), entry)
 }
 
 /// Missing rows and columns become 0.
 ///
 /// ```
-/// let k = ndarray::array![[2.0, f64::NAN], [f64::NAN, f64::NAN]];
-/// assert_eq!(baselines::imputation::zero(k.view(), &[true, false])?, ndarray::array![[2.0, 0.0], [0.0, 0.0]]);
+/// use estimator::Mask;
+/// use ndarray::array;
+/// let k = array![[2.0, f64::NAN], [f64::NAN, f64::NAN]];
+/// let observed = Mask::new(array![true, false]);
+/// assert_eq!(baselines::imputation::zero(k.view(), &observed)?, array![[2.0, 0.0], [0.0, 0.0]]);
 /// # Ok::<(), baselines::Error>(())
 /// ```
-pub fn zero(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Array2<f64>> {
-    check(kernel, observed)?;
+pub fn zero(kernel: ArrayView2<'_, f64>, observed: &Mask<Ix1>) -> Result<Array2<f64>> {
+    check(kernel, observed.flags())?;
     Ok(fill(kernel, observed, 0.0))
 }
 
 /// Missing rows and columns become the mean of the observed entries.
 ///
 /// ```
-/// let k = ndarray::array![[2.0, 1.0, 9.0], [1.0, 2.0, 9.0], [9.0, 9.0, 9.0]];
-/// let filled = baselines::imputation::mean(k.view(), &[true, true, false])?;
-/// assert_eq!(filled, ndarray::array![[2.0, 1.0, 1.5], [1.0, 2.0, 1.5], [1.5, 1.5, 1.5]]);
+/// use estimator::Mask;
+/// use ndarray::array;
+/// let k = array![[2.0, 1.0, 9.0], [1.0, 2.0, 9.0], [9.0, 9.0, 9.0]];
+/// let filled = baselines::imputation::mean(k.view(), &Mask::new(array![true, true, false]))?;
+/// assert_eq!(filled, array![[2.0, 1.0, 1.5], [1.0, 2.0, 1.5], [1.5, 1.5, 1.5]]);
 /// # Ok::<(), baselines::Error>(())
 /// ```
-pub fn mean(kernel: ArrayView2<'_, f64>, observed: &[bool]) -> Result<Array2<f64>> {
-    let seen = check(kernel, observed)?;
+pub fn mean(kernel: ArrayView2<'_, f64>, observed: &Mask<Ix1>) -> Result<Array2<f64>> {
+    let seen = check(kernel, observed.flags())?;
     let total: f64 = seen.iter().flat_map(|&i| seen.iter().map(move |&j| kernel[[i, j]])).sum();
     Ok(fill(kernel, observed, total / (seen.len() * seen.len()) as f64))
 }

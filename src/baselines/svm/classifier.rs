@@ -163,7 +163,7 @@ impl Classification<Ix2> for SvmClassifier {
             return Err(Error::method("support vector machine", why));
         }
         let classes = labels.classes().to_vec();
-        let machine = OneVsRest::fit(kernel.view(), labels.indices(), classes.len(), self.c, self.tolerance)?;
+        let machine = OneVsRest::fit(kernel.view(), labels, self.c, self.tolerance)?;
         Ok(SvmModel { kernel: self.kernel, machine, classes, samples })
     }
 }

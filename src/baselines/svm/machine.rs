@@ -2,22 +2,18 @@
 
 use super::smo::{Dual, Solution};
 use crate::{Error, Result};
-use estimator::Convergence;
+use estimator::{Convergence, Labels};
 use linalg::{matmul, pivoted_cholesky};
 use linfa::DatasetBase;
 use linfa::traits::Fit;
 use linfa_svm::{Svm, SvmError};
 use ndarray::{Array1, Array2, ArrayView2};
 
-fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize) -> Result<()> {
+fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &Labels) -> Result<()> {
     let n = labels.len();
-    if n == 0 || kernel.dim() != (n, n) {
-        let expected = format!("({n}, {n}), n >= 1, as there are {n} labels");
+    if kernel.dim() != (n, n) {
+        let expected = format!("({n}, {n}), as there are {n} labels");
         return Err(Error::Input(estimator::Error::Shape { what: "kernel", expected, got: kernel.shape().to_vec() }));
-    }
-    if let Some((sample, label)) = labels.iter().enumerate().find(|(_, label)| **label >= classes) {
-        let why = format!("sample {sample} has class {label}, but classes count from 0 to {} here", classes.max(1) - 1);
-        return Err(Error::parameter("labels", why));
     }
     Ok(())
 }
@@ -32,27 +28,22 @@ pub struct OneVsRest {
 }
 
 impl OneVsRest {
-    /// Trains on a PSD kernel (n, n) of the training samples with classes 0 .. `classes`.
-    pub fn fit(kernel: ArrayView2<'_, f64>, labels: &[usize], classes: usize, c: f64, tolerance: f64) -> Result<Self> {
-        check_kernel(kernel, labels, classes)?;
+    /// Trains on a PSD kernel (n, n) of the training samples. The machine of a class without samples decides -1 for all.
+    pub fn fit(kernel: ArrayView2<'_, f64>, labels: &Labels, c: f64, tolerance: f64) -> Result<Self> {
+        check_kernel(kernel, labels)?;
         if !(c > 0.0 && c.is_finite() && tolerance > 0.0) {
             return Err(Error::parameter("c", format!("and the tolerance must be positive, got {c} and {tolerance}")));
         }
-        let mut machines = Self::path(kernel, labels, classes, &[c], tolerance);
+        let mut machines = Self::path(kernel, labels.indices(), labels.classes().len(), &[c], tolerance);
         // One machine for one C.
         Ok(machines.swap_remove(0))
     }
 
     /// As [`OneVsRest::fit`], by linfa-svm.
-    pub fn fit_linfa(
-        kernel: ArrayView2<'_, f64>,
-        labels: &[usize],
-        classes: usize,
-        c: f64,
-        tolerance: f64,
-    ) -> Result<Self> {
-        check_kernel(kernel, labels, classes)?;
-        Self::fit_factor(pivoted_cholesky(kernel)?.view(), labels, classes, c, tolerance)
+    pub fn fit_linfa(kernel: ArrayView2<'_, f64>, labels: &Labels, c: f64, tolerance: f64) -> Result<Self> {
+        check_kernel(kernel, labels)?;
+        let factor = pivoted_cholesky(kernel)?;
+        Self::fit_factor(factor.view(), labels.indices(), labels.classes().len(), c, tolerance)
     }
 
     /// As [`OneVsRest::fit_linfa`], on the factor (n, rank) of a kernel, which all machines of a split share.
@@ -164,7 +155,8 @@ mod tests {
         let cs = [0.1, 1.0, 10.0, 100.0, 5.0];
         let path = OneVsRest::path(k.view(), &labels, 4, &cs, 1e-9);
         for (machine, c) in path.iter().zip(cs) {
-            let linfa = OneVsRest::fit_linfa(k.view(), &labels, 4, c, 1e-9).unwrap();
+            let known = Labels::from_indices(&labels, 4).unwrap();
+            let linfa = OneVsRest::fit_linfa(k.view(), &known, c, 1e-9).unwrap();
             let (a, b) = (machine.decide(k.view()).unwrap(), linfa.decide(k.view()).unwrap());
             let worst = (&a - &b).iter().fold(0.0f64, |m, d| m.max(d.abs()));
             assert!(worst < 1e-6, "C = {c}: {worst:e}");

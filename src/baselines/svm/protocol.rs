@@ -142,9 +142,10 @@ impl Protocol {
         let (among, own) = (block(k, &train, &train), of(&train));
         // Factored once, for the machines of all classes and of both values of C.
         let factor = (self.reported == Reported::Linfa).then(|| pivoted_cholesky(among.view())).transpose()?;
+        let known = Labels::from_indices(&own, classes)?;
         let fit = |c: f64| match &factor {
             Some(l) => OneVsRest::fit_factor(l.view(), &own, classes, c, self.reported_tolerance),
-            None => OneVsRest::fit(among.view(), &own, classes, c, self.reported_tolerance),
+            None => OneVsRest::fit(among.view(), &known, c, self.reported_tolerance),
         };
         let machine = fit(best.1)?;
         let accuracy_of = |machine: &OneVsRest| -> Result<f64> {

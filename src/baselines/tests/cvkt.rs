@@ -5,7 +5,8 @@ mod common;
 use baselines::cvkt::{Cvkt, centred_alignment};
 use baselines::{Error, imputation};
 use common::*;
-use ndarray::{Array2, ArrayView2};
+use estimator::Mask;
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 fn rbf(x: &Array2<f64>) -> Array2<f64> {
     Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
@@ -31,7 +32,7 @@ fn full_availability_reproduces_an_achievable_kernel() {
     // K2 := a linear image of the other views' kernels: L L^T with L = [K0 K1] B.
     let l = k[0].dot(&normal(&mut rng(82), 60, 5)) + k[1].dot(&normal(&mut rng(83), 60, 5));
     k[2] = l.dot(&l.t());
-    let observed = vec![vec![true; 60]; 3];
+    let observed = Mask::new(Array2::from_elem((60, 3), true));
     let cvkt = Cvkt { nystrom: vec![1.0], rank: vec![0.5], tolerance: 0.0, ..Cvkt::default() };
     let done = cvkt.complete(&as_views(&k), &observed, 2).unwrap();
     let reached = done.alignment[done.alignment.len() - 1];
@@ -46,11 +47,11 @@ fn full_availability_reproduces_an_achievable_kernel() {
 #[test]
 fn missing_samples_are_transferred() {
     let (n, k) = (80, views(80));
-    let observed: Vec<Vec<bool>> = (0..3).map(|v| (0..n).map(|i| i % 4 != v).collect()).collect();
+    let observed = Mask::new(Array2::from_shape_fn((n, 3), |(i, v)| i % 4 != v));
     let mut holes = k.clone();
-    for (kernel, mask) in holes.iter_mut().zip(&observed) {
+    for (v, kernel) in holes.iter_mut().enumerate() {
         for ((i, j), e) in kernel.indexed_iter_mut() {
-            if !(mask[i] && mask[j]) {
+            if !(observed[[i, v]] && observed[[j, v]]) {
                 *e = f64::NAN;
             }
         }
@@ -59,15 +60,16 @@ fn missing_samples_are_transferred() {
     let done = Cvkt::default().complete(&as_views(&holes), &observed, 0).unwrap();
     println!("levels {} {}, {:.2} s", done.nystrom, done.rank, start.elapsed().as_secs_f64());
     let error = |a: &Array2<f64>| (a - &k[0]).mapv(|v| v * v).sum().sqrt();
-    let mean = imputation::mean(holes[0].view(), &observed[0]).unwrap();
-    let zero = imputation::zero(holes[0].view(), &observed[0]).unwrap();
+    let first = observed.at(Axis(1), 0);
+    let mean = imputation::mean(holes[0].view(), &first).unwrap();
+    let zero = imputation::zero(holes[0].view(), &first).unwrap();
     let errors = (error(&done.completed), error(&mean), error(&zero));
     println!("CVKT {:.2}, mean {:.2}, zero {:.2}", errors.0, errors.1, errors.2);
     assert!(errors.0 < errors.1 && errors.1 < errors.2);
     for filled in [&done.completed, &mean, &zero] {
         for ((i, j), &e) in filled.indexed_iter() {
             assert!(e.is_finite());
-            assert!(!(observed[0][i] && observed[0][j]) || e == k[0][[i, j]]);
+            assert!(!(first[i] && first[j]) || e == k[0][[i, j]]);
         }
     }
 }
@@ -100,11 +102,11 @@ fn completed_kernels_are_those_of_an_independent_implementation() {
         }
     });
     let kernels: Vec<Array2<f64>> = [one, two, three].iter().map(|f| f.dot(&f.t())).collect();
-    let mask = |seen: fn(usize) -> bool| (0..18).map(seen).collect::<Vec<bool>>();
     let second: [fn(usize) -> bool; 2] = [|_| true, |i| i % 5 != 2];
     let cvkt = Cvkt { nystrom: vec![1.0], rank: vec![1.0], iterations: 20_000, tolerance: 0.0, ..Cvkt::default() };
     for (case, second) in golden.cases.iter().zip(second) {
-        let observed = vec![mask(|_| true), mask(second), mask(|i| i % 3 != 1)];
+        let seen: [fn(usize) -> bool; 3] = [|_| true, second, |i| i % 3 != 1];
+        let observed = Mask::new(Array2::from_shape_fn((18, 3), |(i, v)| seen[v](i)));
         let done = cvkt.complete(&as_views(&kernels), &observed, 2).unwrap();
         let reached = done.alignment[done.alignment.len() - 1];
         let size = case.predicted.iter().fold(0.0f64, |m, v| m.max(v.abs()));
@@ -124,24 +126,23 @@ fn completed_kernels_are_those_of_an_independent_implementation() {
 #[test]
 fn bad_input_is_refused() {
     let k = views(10);
-    let all = vec![true; 10];
-    let none = vec![false; 10];
+    let every = |n: usize| Mask::new(Array1::from_elem(n, true));
+    let none = Mask::new(Array1::from_elem(10, false));
     assert!(matches!(imputation::mean(k[0].view(), &none), Err(Error::Input(estimator::Error::Empty { .. }))));
-    assert!(matches!(imputation::zero(k[0].view(), &all[..9]), Err(Error::Input(estimator::Error::Shape { .. }))));
+    assert!(matches!(imputation::zero(k[0].view(), &every(9)), Err(Error::Input(estimator::Error::Shape { .. }))));
     let mut nan = k[0].clone();
     nan[[4, 4]] = f64::NAN;
     assert!(matches!(
-        imputation::mean(nan.view(), &all),
+        imputation::mean(nan.view(), &every(10)),
         Err(Error::Input(estimator::Error::NotFinite { sample: 4, .. }))
     ));
-    let one = Cvkt::default().complete(&as_views(&k[..1]), std::slice::from_ref(&all), 0);
+    let whole = |n: usize, views: usize| Mask::new(Array2::from_elem((n, views), true));
+    let one = Cvkt::default().complete(&as_views(&k[..1]), &whole(10, 1), 0);
     assert!(matches!(one, Err(Error::Parameter { name: "view", .. })));
-    let masks = vec![all.clone(), all.clone(), vec![true; 9]];
-    assert!(matches!(
-        Cvkt::default().complete(&as_views(&k), &masks, 0),
-        Err(Error::Input(estimator::Error::Shape { .. }))
-    ));
+    let short = Cvkt::default().complete(&as_views(&k), &whole(9, 3), 0);
+    assert!(matches!(short, Err(Error::Input(estimator::Error::Shape { .. }))));
+    let narrow = Cvkt::default().complete(&as_views(&k), &whole(10, 2), 0);
+    assert!(matches!(narrow, Err(Error::Parameter { name: "view", .. })));
     let level = Cvkt { rank: vec![0.0], ..Cvkt::default() };
-    let masks = vec![all.clone(), all.clone(), all];
-    assert!(matches!(level.complete(&as_views(&k), &masks, 0), Err(Error::Parameter { name: "rank", .. })));
+    assert!(matches!(level.complete(&as_views(&k), &whole(10, 3), 0), Err(Error::Parameter { name: "rank", .. })));
 }

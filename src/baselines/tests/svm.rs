@@ -59,7 +59,7 @@ fn decision_values_agree_with_scikit_learn() {
     ];
     let solvers = [OneVsRest::fit, OneVsRest::fit_linfa];
     for ((c, all, held, accuracy), fit) in golden.into_iter().flat_map(|g| solvers.map(|fit| (g, fit))) {
-        let machine = fit(k.view(), &labels, 3, c, 1e-8).unwrap();
+        let machine = fit(k.view(), &known(&labels), c, 1e-8).unwrap();
         let f = machine.decide(k.view()).unwrap();
         let mut worst = 0.0f64;
         for (class, expected) in all.iter().enumerate() {
@@ -68,7 +68,7 @@ fn decision_values_agree_with_scikit_learn() {
             }
         }
         let first = s![..20, ..20];
-        let machine = fit(k.slice(first), &labels[..20], 3, c, 1e-8).unwrap();
+        let machine = fit(k.slice(first), &known(&labels[..20]), c, 1e-8).unwrap();
         let cross = k.slice(s![20.., ..20]);
         let f = machine.decide(cross).unwrap();
         for (class, e) in held.iter().enumerate() {
@@ -157,11 +157,12 @@ fn bad_input_is_refused() {
     let p = Protocol::default();
     assert!(matches!(p.evaluate(k.view(), &known(&labels[..29])), Err(Error::Input(estimator::Error::Shape { .. }))));
     assert!(matches!(
-        OneVsRest::fit(k.view(), &labels[..29], 3, 1.0, 1e-3),
+        OneVsRest::fit(k.view(), &known(&labels[..29]), 1.0, 1e-3),
         Err(Error::Input(estimator::Error::Shape { .. }))
     ));
-    assert!(matches!(OneVsRest::fit(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Parameter { name: "c", .. })));
-    assert!(matches!(OneVsRest::fit_linfa(k.view(), &labels, 3, -1.0, 1e-3), Err(Error::Svm(_))));
+    let all = known(&labels);
+    assert!(matches!(OneVsRest::fit(k.view(), &all, -1.0, 1e-3), Err(Error::Parameter { name: "c", .. })));
+    assert!(matches!(OneVsRest::fit_linfa(k.view(), &all, -1.0, 1e-3), Err(Error::Svm(_))));
     assert!(matches!(p.evaluate(k.view(), &known(&[1; 30])), Err(Error::Parameter { name: "labels", .. })));
     let all = Protocol { train: 1.0, ..p.clone() };
     assert!(matches!(all.evaluate(k.view(), &known(&labels)), Err(Error::Parameter { name: "train", .. })));
@@ -174,13 +175,17 @@ fn bad_input_is_refused() {
     ));
 }
 
-/// A label beyond `classes` had no machine, and its samples were silently of no class.
+/// A label beyond the classes had no machine, and its samples were silently of no class. Such labels cannot be made; a class without
+/// samples can, and its machine decides -1 for all.
 #[test]
-fn labels_beyond_the_classes_are_refused_by_name() {
+fn every_label_has_its_machine() {
+    let error = Labels::from_indices(&[0, 1, 5, 1], 3).unwrap_err().to_string();
+    assert_eq!(error, "labels: sample 2 has label 5, and the 3 classes are 0 to 2");
     let k = ndarray::Array2::<f64>::eye(4);
     for fit in [OneVsRest::fit, OneVsRest::fit_linfa] {
-        let error = fit(k.view(), &[0, 1, 5, 1], 3, 1.0, 1e-3).unwrap_err().to_string();
-        assert_eq!(error, "parameter `labels`: sample 2 has class 5, but classes count from 0 to 2 here");
+        let machine = fit(k.view(), &Labels::from_indices(&[0, 1, 0, 1], 3).unwrap(), 10.0, 1e-3).unwrap();
+        assert_eq!(machine.predict(k.view()).unwrap(), [0, 1, 0, 1]);
+        assert!(machine.decide(k.view()).unwrap().column(2).iter().all(|v| *v == -1.0));
     }
 }
 
@@ -190,7 +195,7 @@ fn the_estimator_is_the_machine_and_linfa_cross_validates_it() {
     let (k, labels) = waves();
     let names: Vec<i64> = labels.iter().map(|&l| [-3, 0, 40][l]).collect();
     let classes = Labels::new(&names).unwrap();
-    let machine = OneVsRest::fit(k.view(), &labels, 3, 100.0, 1e-8).unwrap();
+    let machine = OneVsRest::fit(k.view(), &classes, 100.0, 1e-8).unwrap();
     let fitted =
         SvmClassifier::params().c(100.0).tolerance(1e-8).check().unwrap().fit_labels(k.view(), &classes).unwrap();
     assert_eq!(fitted.decision_values(k.view()).unwrap(), machine.decide(k.view()).unwrap());

@@ -4,8 +4,8 @@
 //! another size, rank and number of samples. BUDGET is the seconds for each. The least of several epochs is printed beside the median:
 //! on a shared machine the least is the honest figure. CPU time is that of the whole process.
 
-use kraus::{AdamParams, Architecture, Flow, Gamma, KrausMap, Problem, Session, Solver, Start, Stopping};
-use ndarray::Array3;
+use kraus::{AdamParams, Architecture, Flow, Gamma, KrausMap, Mask, Problem, Session, Solver, Start, Stopping};
+use ndarray::{Array3, Ix3};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -41,7 +41,7 @@ fn cpu_seconds() -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
 }
 
-fn data(s: &Scenario) -> (Array3<f32>, Vec<(usize, usize)>, Array3<f32>, Array3<f32>) {
+fn data(s: &Scenario) -> (Array3<f32>, Vec<(usize, usize)>, Array3<f32>, Mask<Ix3>) {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let (p, q) = (s.dims[0], s.dims[s.dims.len() - 1]);
     let mut normal = |shape| Array3::<f32>::from_shape_simple_fn(shape, || StandardNormal.sample(&mut rng));
@@ -59,21 +59,21 @@ fn data(s: &Scenario) -> (Array3<f32>, Vec<(usize, usize)>, Array3<f32>, Array3<
             let half = linalg::symmetrise(y.view());
             y.assign(&half);
         }
-        return (x, Vec::new(), y, Array3::zeros((0, q, q)));
+        return (x, Vec::new(), y, Mask::new(Array3::from_elem((0, q, q), true)));
     }
     let pairs = (0..s.samples).map(|n| (n / p, n % p)).collect::<Vec<_>>();
     let mut y = truth.apply_units(&pairs).expect("units inside the grid");
     let least = y.iter().fold(f32::INFINITY, |m, v| m.min(*v));
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mask = Array3::from_shape_simple_fn(y.dim(), || f32::from(u8::from(rng.random::<f64>() < 0.5)));
-    y.zip_mut_with(&mask, |y, m| *y = (*y - 2.0 * least) * m);
+    let mask = Mask::new(Array3::from_shape_simple_fn(y.dim(), || rng.random::<f64>() < 0.5));
+    y.zip_mut_with(&mask.zeros_and_ones::<f32>(), |y, m| *y = (*y - 2.0 * least) * m);
     (Array3::zeros((0, p, p)), pairs, y, mask)
 }
 
 fn run(s: &Scenario, threads: usize, json: bool) {
     let (x, pairs, y, mask) = data(s);
     let problem = if s.completion {
-        Problem::units(s.dims[0], pairs, y.view()).and_then(|p| p.with_mask(mask.view()))
+        Problem::units(s.dims[0], pairs, y.view()).and_then(|p| p.with_mask(&mask))
     } else {
         Problem::matrices(x.view(), y.view())
     };

@@ -31,7 +31,7 @@ pub(crate) fn loss_gradient(partial: &Partial, rank: usize, w: &[f64], gradient:
     // The caller keeps n r parameters; anything else is a programming error.
     let w = ArrayView2::from_shape((n, rank), w).expect("n r parameters");
     let scale = 1.0 / (n * n) as f64;
-    let (values, mask) = (partial.values(), partial.mask());
+    let (values, mask) = (partial.values(), partial.weights());
     let tiles: Vec<_> = gradient
         .chunks_mut(TILE * rank)
         .zip(w.axis_chunks_iter(Axis(0), TILE))

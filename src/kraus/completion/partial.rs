@@ -1,8 +1,9 @@
 //! A symmetric matrix of which only some entries are observed, and its view as a p x p grid of q x q blocks.
 
-use crate::error::{Error, InputError, Result};
+use crate::error::{InputError, Result};
 use crate::tolerances;
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
+use estimator::Mask;
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, Ix2, s};
 
 /// A symmetric n x n matrix with missing entries.
 ///
@@ -17,53 +18,53 @@ use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Partial {
     values: Array2<f64>,
-    mask: Array2<f64>,
+    mask: Mask<Ix2>,
+    /// The mask as 1 and 0, by which residuals are multiplied.
+    weights: Array2<f64>,
 }
 
 impl Partial {
-    /// From a matrix and a 0/1 mask of the same shape (1 = observed). Values at zeros are ignored and may be NaN.
+    /// From a matrix and a mask of the same shape. Missing values are ignored and may be NaN.
     ///
     /// An entry observed on one side of the diagonal only counts as observed on both. Two observed mirror entries that
     /// differ by more than rounding are refused.
-    pub fn new(matrix: ArrayView2<'_, f64>, mask: ArrayView2<'_, f64>) -> Result<Self> {
-        let n = matrix.nrows();
+    pub fn new(matrix: ArrayView2<'_, f64>, mask: &Mask<Ix2>) -> Result<Self> {
+        let (n, flags) = (matrix.nrows(), mask.flags());
         if n == 0 {
             return Err(InputError::empty("matrix").into());
         }
-        for (what, got) in [("matrix", matrix.shape()), ("mask", mask.shape())] {
+        for (what, got) in [("matrix", matrix.shape()), ("mask", flags.shape())] {
             if got != [n, n] {
                 return Err(InputError::shape(what, [n, n], got).into());
             }
         }
-        if let Some(((index, _), &value)) = mask.indexed_iter().find(|(_, m)| **m != 0.0 && **m != 1.0) {
-            return Err(Error::Mask { index, value });
-        }
-        let scale = matrix.iter().zip(mask).filter(|(_, m)| **m == 1.0).fold(0.0f64, |s, (v, _)| s.max(v.abs()));
-        let (mut values, mut both) = (Array2::zeros((n, n)), Array2::zeros((n, n)));
-        for ((i, j), &m) in mask.indexed_iter().filter(|(_, m)| **m == 1.0) {
+        let scale = matrix.iter().zip(flags).filter(|(_, m)| **m).fold(0.0f64, |s, (v, _)| s.max(v.abs()));
+        let (mut values, mut both) = (Array2::zeros((n, n)), Array2::from_elem((n, n), false));
+        for ((i, j), _) in flags.indexed_iter().filter(|(_, m)| **m) {
             let v = matrix[[i, j]];
             if !v.is_finite() {
                 return Err(InputError::not_finite("matrix", i).into());
             }
-            if mask[[j, i]] == 1.0 && (v - matrix[[j, i]]).abs() > tolerances::MIRROR_ENTRIES * scale {
+            if mask[[j, i]] && (v - matrix[[j, i]]).abs() > tolerances::MIRROR_ENTRIES * scale {
                 return Err(InputError::not_symmetric("matrix", i).into());
             }
             values[[i, j]] = v;
-            both[[i, j]] = m;
-            if mask[[j, i]] == 0.0 {
+            both[[i, j]] = true;
+            if !mask[[j, i]] {
                 values[[j, i]] = v;
-                both[[j, i]] = 1.0;
+                both[[j, i]] = true;
             }
         }
-        if both.iter().all(|m| *m == 0.0) {
+        let mask = Mask::new(both);
+        if mask.observed() == 0 {
             return Err(InputError::empty("set of observed entries").into());
         }
-        Ok(Self { values, mask: both })
+        Ok(Self { values, weights: mask.zeros_and_ones(), mask })
     }
 
     /// From a matrix in which NaN marks what is missing.
     pub fn from_nan(matrix: ArrayView2<'_, f64>) -> Result<Self> {
-        Self::new(matrix, matrix.mapv(|v| if v.is_nan() { 0.0 } else { 1.0 }).view())
+        Self::new(matrix, &Mask::from_nan(matrix))
     }
 
     /// Rows n.
@@ -76,14 +77,19 @@ impl Partial {
         self.values.view()
     }
 
-    /// 1 where observed, symmetric.
-    pub fn mask(&self) -> ArrayView2<'_, f64> {
-        self.mask.view()
+    /// Which entries are observed; symmetric.
+    pub fn mask(&self) -> &Mask<Ix2> {
+        &self.mask
+    }
+
+    /// 1 where observed, 0 where missing.
+    pub(crate) fn weights(&self) -> ArrayView2<'_, f64> {
+        self.weights.view()
     }
 
     /// Number of observed entries.
     pub fn observed(&self) -> usize {
-        self.mask.iter().filter(|m| **m == 1.0).count()
+        self.mask.observed()
     }
 
     /// Rows without any observed entry.
@@ -93,26 +99,19 @@ impl Partial {
 
     /// Rows with fewer than `count` observed entries.
     pub fn sparse_rows(&self, count: usize) -> Vec<usize> {
-        let seen = |i: &usize| self.mask.row(*i).iter().filter(|m| **m == 1.0).count();
+        let seen = |i: &usize| self.mask.flags().row(*i).iter().filter(|m| **m).count();
         (0..self.n()).filter(|i| seen(i) < count).collect()
     }
 
-    /// Without the entries where `hidden` is 1 (and their mirror images): for validation.
-    pub fn without(&self, hidden: ArrayView2<'_, f64>) -> Result<Self> {
-        let mask = Array2::from_shape_fn(self.mask.dim(), |(i, j)| {
-            if hidden[[i, j]] == 1.0 || hidden[[j, i]] == 1.0 { 0.0 } else { self.mask[[i, j]] }
-        });
-        Self::new(self.values.view(), mask.view())
+    /// Without the entries of `hidden` (and their mirror images), which validation observes instead.
+    pub fn without(&self, hidden: &Mask<Ix2>) -> Result<Self> {
+        let kept = |(i, j): (usize, usize)| self.mask[[i, j]] && !hidden[[i, j]] && !hidden[[j, i]];
+        Self::new(self.values.view(), &Mask::new(Array2::from_shape_fn(self.values.dim(), kept)))
     }
 
     /// The prediction where missing, the observed values elsewhere, untouched to the bit.
     pub fn filled(&self, prediction: ArrayView2<'_, f64>) -> Array2<f64> {
-        Array2::from_shape_fn(
-            self.values.dim(),
-            |at| {
-                if self.mask[at] == 1.0 { self.values[at] } else { prediction[at] }
-            },
-        )
+        Array2::from_shape_fn(self.values.dim(), |at| if self.mask[at] { self.values[at] } else { prediction[at] })
     }
 }
 
@@ -125,8 +124,8 @@ pub(crate) fn check_grid(n: usize, p: usize, q: usize) -> Result<()> {
 }
 
 /// The blocks of an n x n matrix, n = p q, for a list of pairs (i, j): (pairs, q, q).
-pub fn blocks(m: ArrayView2<'_, f64>, q: usize, pairs: &[(usize, usize)]) -> Array3<f64> {
-    let mut out = Array3::zeros((pairs.len(), q, q));
+pub fn blocks<A: Copy + Default>(m: ArrayView2<'_, A>, q: usize, pairs: &[(usize, usize)]) -> Array3<A> {
+    let mut out = Array3::default((pairs.len(), q, q));
     for (mut block, &(i, j)) in out.outer_iter_mut().zip(pairs) {
         block.assign(&m.slice(s![i * q..(i + 1) * q, j * q..(j + 1) * q]));
     }

@@ -13,9 +13,8 @@ pub(crate) fn rescale(partial: &Partial, q: usize, prediction: &mut Array2<f64>)
         let range = |values: &mut dyn Iterator<Item = f64>| {
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
         };
-        let (values, mask) = (partial.values(), partial.mask());
-        let mut observed =
-            values.slice(at).into_iter().zip(mask.slice(at)).filter(|(_, m)| **m == 1.0).map(|(v, _)| *v);
+        let (values, mask) = (partial.values(), partial.mask().flags());
+        let mut observed = values.slice(at).into_iter().zip(mask.slice(at)).filter(|(_, m)| **m).map(|(v, _)| *v);
         let (lo, hi) = range(&mut observed);
         let (from, to) = range(&mut block.iter().copied());
         if hi > lo && to > from {

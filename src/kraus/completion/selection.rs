@@ -5,7 +5,8 @@ use super::partial::Partial;
 use super::{Completion, CompletionParams};
 use crate::error::{FitError, InputError, Result};
 use crate::map::Gamma;
-use ndarray::Array2;
+use estimator::Mask;
+use ndarray::{Array2, Ix2};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -29,13 +30,13 @@ impl HoldOut {
         Self { share: 0.2, rows: !partial.empty_rows().is_empty(), seed }
     }
 
-    /// 1 at held-out observed entries, symmetric.
-    pub fn draw(&self, partial: &Partial) -> Result<Array2<f64>> {
+    /// The held-out ones among the observed entries; symmetric.
+    pub fn draw(&self, partial: &Partial) -> Result<Mask<Ix2>> {
         if !(self.share > 0.0 && self.share < 1.0) {
             return Err(InputError::parameter("share", self.share, "between 0 and 1, both excluded").into());
         }
         let (n, mask) = (partial.n(), partial.mask());
-        let mut hidden = Array2::zeros((n, n));
+        let mut hidden = Array2::from_elem((n, n), false);
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let count = |of: usize| ((of as f64 * self.share).round() as usize).clamp(1, of.max(1));
         if self.rows {
@@ -50,14 +51,14 @@ impl HoldOut {
             }
         } else {
             let pairs = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
-            let mut entries: Vec<(usize, usize)> = pairs.filter(|at| mask[*at] == 1.0).collect();
+            let mut entries: Vec<(usize, usize)> = pairs.filter(|at| mask[*at]).collect();
             entries.shuffle(&mut rng);
             for &(i, j) in &entries[..count(entries.len()).min(entries.len())] {
-                hidden[[i, j]] = 1.0;
-                hidden[[j, i]] = 1.0;
+                hidden[[i, j]] = true;
+                hidden[[j, i]] = true;
             }
         }
-        Ok(hidden)
+        Ok(Mask::new(hidden))
     }
 }
 
@@ -81,10 +82,10 @@ pub fn choose(
     fit: impl Fn(&Partial, &CompletionParams) -> std::result::Result<Completion, FitError> + Sync,
 ) -> std::result::Result<Selection, FitError> {
     let hidden = hold_out.draw(partial)?;
-    let reduced = partial.without(hidden.view())?;
+    let reduced = partial.without(&hidden)?;
     let error = |done: Completion| {
         let (mut wrong, mut total) = (0.0, 0.0);
-        for (at, _) in hidden.indexed_iter().filter(|(_, h)| **h == 1.0) {
+        for (at, _) in hidden.flags().indexed_iter().filter(|(_, h)| **h) {
             let truth = partial.values()[at];
             wrong += (done.prediction[at] - truth).powi(2);
             total += truth * truth;

@@ -75,7 +75,7 @@ impl Sizes {
         let mut e = matmul(a.t(), self.weighted(&middle, a).view());
         let scale = 1.0 / (self.n * self.n) as f64;
         let mut sum = 0.0;
-        ndarray::Zip::from(&mut e).and(partial.values()).and(partial.mask()).for_each(|e, v, m| {
+        ndarray::Zip::from(&mut e).and(partial.values()).and(partial.weights()).for_each(|e, v, m| {
             *e = (*e - v) * m;
             sum += *e * *e;
         });

@@ -5,8 +5,9 @@
 
 use crate::error::{Error, InputError, Result, check_finite};
 use crate::tolerances;
+use estimator::Mask;
 use linalg::Real;
-use ndarray::{ArrayView2, ArrayView3, Axis};
+use ndarray::{ArrayView2, ArrayView3, Axis, Ix3};
 
 /// Square matrices (l, n, n) in standard layout, borrowed where they come that way and copied otherwise.
 ///
@@ -92,6 +93,7 @@ pub enum Inputs<'a, T> {
 pub struct Problem<'a, T> {
     inputs: Inputs<'a, T>,
     targets: Matrices<'a, T>,
+    /// 1 at observed and 0 at missing targets: residuals are multiplied by it.
     mask: Option<Matrices<'a, T>>,
     symmetric_inputs: Vec<bool>,
     symmetric: bool,
@@ -130,19 +132,16 @@ impl<'a, T: Real> Problem<'a, T> {
         Ok(Self { inputs, targets: Matrices::new(y), mask: None, symmetric_inputs, symmetric })
     }
 
-    /// With a mask (l, q, q) of 1 (observed) and 0 (missing): errors at zeros do not count.
-    pub fn with_mask(mut self, mask: ArrayView3<'a, T>) -> Result<Self> {
-        if mask.dim() != self.targets.dim() {
-            let expected = self.targets.view().shape().to_vec();
-            return Err(InputError::shape("mask", expected, mask.shape()).into());
+    /// With a mask (l, q, q): errors at missing targets do not count.
+    pub fn with_mask(mut self, mask: &Mask<Ix3>) -> Result<Self> {
+        let (flags, (l, n, _)) = (mask.flags(), self.targets.dim());
+        if flags.dim() != self.targets.dim() {
+            return Err(InputError::shape("mask", [l, n, n], flags.shape()).into());
         }
-        for (index, m) in mask.outer_iter().enumerate() {
-            if let Some(v) = m.iter().find(|v| **v != T::of(0.0) && **v != T::of(1.0)) {
-                return Err(Error::Mask { index, value: v.as_f64() });
-            }
-        }
-        self.symmetric &= mask.outer_iter().all(is_symmetric);
-        self.mask = Some(Matrices::new(mask));
+        let ones: Vec<T> = flags.iter().map(|seen| T::of(if *seen { 1.0 } else { 0.0 })).collect();
+        let ones = Matrices { data: Data::Owned(ones), l, n };
+        self.symmetric &= ones.view().outer_iter().all(is_symmetric);
+        self.mask = Some(ones);
         Ok(self)
     }
 
@@ -171,8 +170,13 @@ impl<'a, T: Real> Problem<'a, T> {
         self.targets.view()
     }
 
-    /// The mask, (l, q, q), in standard layout.
-    pub fn mask(&self) -> Option<ArrayView3<'_, T>> {
+    /// Whether there is a mask.
+    pub fn is_masked(&self) -> bool {
+        self.mask.is_some()
+    }
+
+    /// 1 at observed and 0 at missing targets, (l, q, q), in standard layout.
+    pub(crate) fn mask(&self) -> Option<ArrayView3<'_, T>> {
         self.mask.as_ref().map(Matrices::view)
     }
 

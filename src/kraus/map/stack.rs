@@ -193,8 +193,13 @@ impl<T: Real> Stack<T> {
 
     /// The outputs for matrices (l, p, p): (l, q, q).
     pub fn apply_batch(&self, x: ArrayView3<'_, T>) -> Result<Array3<T>> {
-        let symmetric =
-            x.outer_iter().map(|m| linalg::is_symmetric(m, tolerances::symmetric::<T>())).collect::<Vec<_>>();
+        let symmetric: Vec<bool> = match self.gamma {
+            Gamma::Clamp(_) if self.layers.len() > 1 => {
+                x.outer_iter().map(|m| linalg::is_symmetric(m, tolerances::symmetric::<T>())).collect()
+            }
+            // Only the clamp between two layers reads it.
+            _ => Vec::new(),
+        };
         self.apply_rest(self.layers[0].apply_batch(x)?, &symmetric)
     }
 

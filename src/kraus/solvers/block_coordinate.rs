@@ -84,14 +84,20 @@ impl BlockCoordinate {
         stack: &mut Stack<T>,
         epoch: usize,
     ) -> std::result::Result<f64, FitError> {
+        let all = stack.predict(problem)?;
         let mut errors = problem.targets().to_owned();
-        Zip::from(&mut errors).and(&stack.predict(problem)?).for_each(|e, p| *e -= *p);
+        Zip::from(&mut errors).and(&all).for_each(|e, p| *e -= *p);
+        let mut all = Some(all);
         let (rank, size) = (stack.layers()[0].rank(), stack.layers()[0].q() * stack.layers()[0].p());
         let mut loss = f64::NAN;
         for k in 0..rank {
             let operator = stack.layers()[0].ops().index_axis(Axis(0), k).insert_axis(Axis(0)).to_owned();
             let mut one = Stack::from(KrausMap::new(operator)?);
-            errors += &one.predict(problem)?;
+            // A single operator predicts what the stack does.
+            errors += &match all.take() {
+                Some(all) if rank == 1 => all,
+                _ => one.predict(problem)?,
+            };
             if problem.is_symmetric() {
                 // The outputs are symmetric up to rounding, and the symmetric gradient relies on it.
                 for mut e in errors.outer_iter_mut() {
@@ -103,7 +109,10 @@ impl BlockCoordinate {
             let start = one.to_vec().iter().map(|v| v.as_f64()).collect();
             let found = self.steps(|x, g| evaluator.evaluate(x, g), start, epoch)?;
             one.set(&found.x.iter().map(|v| T::of(*v)).collect::<Vec<_>>());
-            errors -= &one.predict(problem)?;
+            // After the last operator nobody reads the errors.
+            if k + 1 < rank {
+                errors -= &one.predict(problem)?;
+            }
             stack.layer_mut(0).ops_mut()[k * size..(k + 1) * size].copy_from_slice(one.layers()[0].ops_slice());
             loss = found.f;
         }

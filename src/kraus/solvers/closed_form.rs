@@ -148,7 +148,7 @@ fn from_few<T: Real>(problem: &Problem<'_, T>, rank: usize) -> Result<Option<(St
     let (l, coordinates) = (problem.len(), Basis::Symmetric.len(problem.p()));
     let few = coordinates + coordinates / 4 + 16;
     let by_rows = samples_needed(l, problem.p(), problem.q());
-    let possible = problem.mask().is_none() && problem.is_symmetric() && 2 * rank <= problem.p() + 1;
+    let possible = !problem.is_masked() && problem.is_symmetric() && 2 * rank <= problem.p() + 1;
     if !possible || (by_rows.is_none() && l < 4 * few) {
         return Ok(None);
     }

@@ -67,7 +67,7 @@ impl<T: Real> Level<T> {
 pub(crate) fn levels<T: Real>(problem: &Problem<'_, T>, enough: usize) -> Vec<Level<T>> {
     let (l, enough) = (problem.len(), enough.max(2));
     let Inputs::Matrices(x) = problem.inputs() else { return Vec::new() };
-    if problem.mask().is_some() || l < 2 {
+    if problem.is_masked() || l < 2 {
         return Vec::new();
     }
     let few = l >= 2 * enough;
@@ -124,8 +124,8 @@ mod tests {
         // What is left is the spread, sample by sample.
         let gap = &data[0].x - &minus(&wave, &mean(wave.view()));
         assert!(gap.iter().all(|v| v.abs() < 1e-13));
-        let mask = Array3::ones(y.raw_dim());
-        let masked = Problem::matrices(raised.view(), y.view()).unwrap().with_mask(mask.view()).unwrap();
+        let mask = estimator::Mask::new(Array3::from_elem(y.dim(), true));
+        let masked = Problem::matrices(raised.view(), y.view()).unwrap().with_mask(&mask).unwrap();
         assert!(levels(&masked, 50).is_empty());
     }
 

@@ -1,6 +1,6 @@
 //! Adam allocates once per fit: nothing inside an epoch after the first, and little beside the data.
 
-use kraus::{AdamParams, Architecture, Flow, Gamma, Problem, Progress, Session, Solver, Start, Stopping};
+use kraus::{AdamParams, Architecture, Flow, Gamma, Mask, Problem, Progress, Session, Solver, Start, Stopping};
 use ndarray::Array3;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -85,7 +85,7 @@ fn no_allocation_inside_an_epoch() {
     for problem in [
         Problem::matrices(x.view(), y.view()).unwrap(),
         Problem::matrices(general.view(), y.view()).unwrap(),
-        units.clone().with_mask(Array3::ones((64, 4, 4)).view()).unwrap(),
+        units.clone().with_mask(&Mask::new(Array3::from_elem((64, 4, 4), true))).unwrap(),
     ] {
         for (dims, gamma) in [(&[8, 4][..], Gamma::None), (&[8, 6, 4], Gamma::None), (&[8, 6, 4], Gamma::Clamp(0.1))] {
             let counts = per_epoch(&problem, Architecture::deep(dims, 7, gamma));

@@ -3,9 +3,9 @@
 use kraus::completion::{
     CompletionParams, HoldOut, Partial, assemble, blocks, candidates, choose, complete, complete_with,
 };
-use kraus::{AdamParams, Gamma, KrausMap, LbfgsParams};
+use kraus::{AdamParams, Gamma, KrausMap, LbfgsParams, Mask};
 use linalg::matmul;
-use ndarray::{Array2, s};
+use ndarray::{Array2, Ix2, s};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -16,24 +16,29 @@ fn low_rank(n: usize, rank: usize, seed: u64) -> Array2<f64> {
     matmul(w.view(), w.t())
 }
 
-/// A symmetric mask with about that share of zeros, entry by entry or block by block.
-fn holes(n: usize, q: usize, share: f64, seed: u64) -> Array2<f64> {
+/// A symmetric mask with about that share of missing entries, entry by entry or block by block.
+fn holes(n: usize, q: usize, share: f64, seed: u64) -> Mask<Ix2> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut mask = Array2::ones((n, n));
+    let mut mask = Array2::from_elem((n, n), true);
     for i in 0..n / q {
         for j in 0..=i {
             if rng.random::<f64>() < share {
-                mask.slice_mut(s![i * q..(i + 1) * q, j * q..(j + 1) * q]).fill(0.0);
-                mask.slice_mut(s![j * q..(j + 1) * q, i * q..(i + 1) * q]).fill(0.0);
+                mask.slice_mut(s![i * q..(i + 1) * q, j * q..(j + 1) * q]).fill(false);
+                mask.slice_mut(s![j * q..(j + 1) * q, i * q..(i + 1) * q]).fill(false);
             }
         }
     }
-    mask
+    Mask::new(mask)
 }
 
-fn error_on_missing(truth: &Array2<f64>, done: &Array2<f64>, mask: &Array2<f64>) -> f64 {
+/// Everything is observed but these rows and their columns.
+fn without_rows(n: usize, rows: &[usize]) -> Mask<Ix2> {
+    Mask::new(Array2::from_shape_fn((n, n), |(i, j)| !rows.contains(&i) && !rows.contains(&j)))
+}
+
+fn error_on_missing(truth: &Array2<f64>, done: &Array2<f64>, mask: &Mask<Ix2>) -> f64 {
     let (mut wrong, mut total) = (0.0, 0.0);
-    for (at, _) in mask.indexed_iter().filter(|(_, m)| **m == 0.0) {
+    for (at, _) in mask.flags().indexed_iter().filter(|(_, m)| !**m) {
         wrong += (truth[at] - done[at]).powi(2);
         total += truth[at].powi(2);
     }
@@ -47,7 +52,7 @@ fn theorem_5_end_to_end() {
         let map = KrausMap::<f64>::glorot(4, 5, 8, seed).unwrap();
         let choi = map.choi().matrix().to_owned();
         let mask = holes(40, 5, 0.33, seed);
-        let partial = Partial::new(choi.view(), mask.view()).unwrap();
+        let partial = Partial::new(choi.view(), &mask).unwrap();
         let params = CompletionParams { seed: 100 + seed, ..CompletionParams::single(8, 5, 4) };
         // Missing blocks make local minima; an exact fit ends the restarts.
         let solver = LbfgsParams { restarts: 10, ..LbfgsParams::default() };
@@ -65,12 +70,12 @@ fn theorem_5_end_to_end() {
 fn rank_8_with_40_percent_missing() {
     let truth = low_rank(60, 8, 1);
     let mask = holes(60, 1, 0.4, 2);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let done = complete(&partial, &CompletionParams::single(10, 6, 8), &LbfgsParams::default()).unwrap();
     let error = error_on_missing(&truth, &done.matrix, &mask);
     println!("rank 8: {error:.1e} {:?}", done.history.notes);
     assert!(error < 1e-12, "{error:e}");
-    for (at, _) in mask.indexed_iter().filter(|(_, m)| **m == 1.0) {
+    for (at, _) in mask.flags().indexed_iter().filter(|(_, m)| **m) {
         assert_eq!(done.matrix[at].to_bits(), truth[at].to_bits());
     }
     assert!(done.is_psd() && done.empty_rows.is_empty());
@@ -80,7 +85,7 @@ fn rank_8_with_40_percent_missing() {
 fn units_path_is_the_same_model() {
     let truth = low_rank(12, 2, 4);
     let mask = holes(12, 1, 0.2, 5);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let params = CompletionParams::single(4, 3, 2);
     let exact = complete(&partial, &params, &LbfgsParams::default()).unwrap();
     let units = complete_with::<f64>(&partial, &params, &LbfgsParams::default().check().unwrap()).unwrap();
@@ -91,7 +96,7 @@ fn units_path_is_the_same_model() {
 fn two_maps_on_single_entries_are_the_same_model() {
     let truth = low_rank(12, 2, 4);
     let mask = holes(12, 1, 0.2, 5);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let params = CompletionParams { hidden: vec![3], ..CompletionParams::single(12, 1, 2) };
     let solver = |most| LbfgsParams { stopping: kraus::Stopping::after(most), ..LbfgsParams::default() };
     // One step from one start: the structured gradient is the one of matrix units up to the scale of the loss.
@@ -119,10 +124,8 @@ fn two_maps_on_single_entries_are_the_same_model() {
 #[test]
 fn a_row_nobody_saw_stays_where_it_started() {
     let truth = low_rank(12, 2, 3);
-    let mut mask = Array2::ones((12, 12));
-    mask.row_mut(7).fill(0.0);
-    mask.column_mut(7).fill(0.0);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let mask = without_rows(12, &[7]);
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let params = CompletionParams::single(4, 3, 2);
     let done = complete(&partial, &params, &LbfgsParams::default()).unwrap();
     // M = W W^T with one row of W per row of M. Row 7 of W meets only missing entries, so no term of the loss contains it, its
@@ -143,12 +146,8 @@ fn depth_2_says_something_about_rows_nobody_saw() {
     let inner = low_rank(q, q, 2);
     let outer = low_rank(p, 2, 3);
     let truth = Array2::from_shape_fn((p * q, p * q), |(i, j)| outer[[i / q, j / q]] * inner[[i % q, j % q]]);
-    let mut mask = Array2::ones((p * q, p * q));
-    for row in [5, 14] {
-        mask.row_mut(row).fill(0.0);
-        mask.column_mut(row).fill(0.0);
-    }
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let mask = without_rows(p * q, &[5, 14]);
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let solver = LbfgsParams { stopping: kraus::Stopping::after(400), ..LbfgsParams::default() };
     let one = complete(&partial, &CompletionParams::single(p, q, 8), &solver).unwrap();
     let two = complete(&partial, &CompletionParams::deep(p, q, 4, 2, Gamma::None), &solver).unwrap();
@@ -161,7 +160,7 @@ fn depth_2_says_something_about_rows_nobody_saw() {
 fn adam_completes_in_minibatches() {
     let truth = low_rank(20, 2, 4);
     let mask = holes(20, 1, 0.2, 5);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let adam = AdamParams { stopping: kraus::Stopping::after(400), batch: 4, rate: 1e-2, ..AdamParams::default() };
     let done = complete_with::<f32>(&partial, &CompletionParams::single(5, 4, 2), &adam.check().unwrap()).unwrap();
     let error = error_on_missing(&truth, &done.matrix, &mask);
@@ -174,7 +173,7 @@ fn adam_completes_in_minibatches() {
 fn validation_finds_the_rank() {
     let truth = low_rank(40, 3, 6);
     let mask = holes(40, 1, 0.3, 7);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let list = candidates(40, &[1], &[], Gamma::None);
     let solver = LbfgsParams::default();
     let choice = choose(&partial, &list, &HoldOut::like(&partial, 0), |m, c| complete(m, c, &solver)).unwrap();
@@ -188,14 +187,12 @@ fn validation_finds_the_rank() {
 #[test]
 fn held_out_rows_where_rows_are_missing() {
     let truth = low_rank(10, 2, 3);
-    let mut mask = Array2::ones((10, 10));
-    mask.row_mut(4).fill(0.0);
-    mask.column_mut(4).fill(0.0);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let mask = without_rows(10, &[4]);
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let hold_out = HoldOut::like(&partial, 1);
     assert!(hold_out.rows);
     let hidden = hold_out.draw(&partial).unwrap();
-    let rest = partial.without(hidden.view()).unwrap();
+    let rest = partial.without(&hidden).unwrap();
     assert_eq!(rest.empty_rows().len(), 3); // row 4 and a fifth of the nine others
     assert!(HoldOut { share: 1.0, ..hold_out }.draw(&partial).is_err());
 }
@@ -204,16 +201,16 @@ fn held_out_rows_where_rows_are_missing() {
 fn rescaled_blocks_have_the_observed_range() {
     let truth = low_rank(12, 4, 8);
     let mask = holes(12, 1, 0.2, 9);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let params = CompletionParams { rescale: true, ..CompletionParams::single(4, 3, 2) };
     let done = complete(&partial, &params, &LbfgsParams::default()).unwrap();
     let pairs: Vec<_> = (0..16).map(|k| (k / 4, k % 4)).collect();
-    let (values, masks) = (blocks(truth.view(), 3, &pairs), blocks(mask.view(), 3, &pairs));
+    let (values, masks) = (blocks(truth.view(), 3, &pairs), blocks(mask.flags(), 3, &pairs));
     assert_eq!(assemble(values.view(), 4, &pairs), truth);
     for ((v, m), b) in
         values.outer_iter().zip(masks.outer_iter()).zip(blocks(done.prediction.view(), 3, &pairs).outer_iter())
     {
-        let seen: Vec<f64> = v.iter().zip(&m).filter(|(_, m)| **m == 1.0).map(|(v, _)| *v).collect();
+        let seen: Vec<f64> = v.iter().zip(&m).filter(|(_, m)| **m).map(|(v, _)| *v).collect();
         let (lo, hi) = seen.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
         if hi > lo {
             let max = b.iter().fold(f64::MIN, |a, v| a.max(*v));
@@ -225,31 +222,31 @@ fn rescaled_blocks_have_the_observed_range() {
 #[test]
 fn refusals() {
     let m = Array2::<f64>::ones((6, 6));
-    let one = Array2::ones((6, 6));
-    let partial = Partial::new(m.view(), one.view()).unwrap();
+    let one = without_rows(6, &[]);
+    let partial = Partial::new(m.view(), &one).unwrap();
     let solver = LbfgsParams::default();
     assert!(complete(&partial, &CompletionParams::single(4, 2, 1), &solver).unwrap_err().to_string().contains("grid"));
     assert!(complete(&partial, &CompletionParams::single(3, 2, 0), &solver).is_err());
-    assert!(Partial::new(m.view(), Array2::zeros((6, 6)).view()).unwrap_err().to_string().contains("observed"));
-    assert!(Partial::new(m.view(), (&one * 0.5).view()).unwrap_err().to_string().contains("0.5"));
-    assert!(Partial::new(m.slice(s![..5, ..]), one.view()).is_err());
+    let none = Mask::new(Array2::from_elem((6, 6), false));
+    assert!(Partial::new(m.view(), &none).unwrap_err().to_string().contains("observed"));
+    assert!(Mask::from_zeros_and_ones((&m * 0.5).view()).unwrap_err().to_string().contains("0.5"));
+    assert!(Partial::new(m.slice(s![..5, ..]), &one).is_err());
     let mut skew = m.clone();
     skew[[1, 0]] = 2.0;
-    assert!(Partial::new(skew.view(), one.view()).unwrap_err().to_string().contains("not symmetric"));
+    assert!(Partial::new(skew.view(), &one).unwrap_err().to_string().contains("not symmetric"));
     // One-sided observations count for both sides.
-    let mut half = one.clone();
-    half[[1, 0]] = 0.0;
-    assert_eq!(Partial::new(skew.view(), half.view()).unwrap().values()[[1, 0]], 1.0);
+    let half = Mask::new(Array2::from_shape_fn((6, 6), |at| at != (1, 0)));
+    assert_eq!(Partial::new(skew.view(), &half).unwrap().values()[[1, 0]], 1.0);
     let mut bad = m.clone();
     bad[[2, 2]] = f64::INFINITY;
-    assert!(Partial::new(bad.view(), one.view()).is_err());
+    assert!(Partial::new(bad.view(), &one).is_err());
 }
 
 #[test]
 fn threads_change_no_bit() {
     let truth = low_rank(150, 3, 6);
     let mask = holes(150, 1, 0.3, 7);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let solver = LbfgsParams { stopping: kraus::Stopping::after(15), ..LbfgsParams::default() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -263,7 +260,7 @@ fn threads_change_no_bit() {
 fn moments_are_refused_at_every_depth() {
     let truth = low_rank(12, 2, 4);
     let mask = holes(12, 1, 0.2, 5);
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let solver = LbfgsParams { source: kraus::LossSource::Moments, ..LbfgsParams::default() };
     for model in [
         CompletionParams::single(4, 3, 2),

@@ -1,8 +1,8 @@
 //! Every refusal, once: typed, before any work is done.
 
 use kraus::{
-    AdamParams, Architecture, Error, FitError, Flow, Gamma, InputError, KrausMap, Problem, Progress, Session, Solver,
-    Stack, Start, Stop, Stopping,
+    AdamParams, Architecture, Error, FitError, Flow, Gamma, InputError, KrausMap, Mask, Problem, Progress, Session,
+    Solver, Stack, Start, Stop, Stopping,
 };
 use ndarray::{Array2, Array3, s};
 
@@ -19,7 +19,8 @@ fn wrong_shapes() {
     assert!(matches!(e, Error::Input(InputError::Shape { what: "inputs", .. })));
     let y = ones(4, 2);
     let problem = Problem::matrices(x.view(), y.view()).unwrap();
-    assert!(matches!(problem.clone().with_mask(x.view()), Err(Error::Input(InputError::Shape { what: "mask", .. }))));
+    let mask = Mask::from_nan(x.view());
+    assert!(matches!(problem.clone().with_mask(&mask), Err(Error::Input(InputError::Shape { what: "mask", .. }))));
     let adam = AdamParams::default().check().unwrap();
     let e = adam.fit(&problem, Start::single(3, 3, 1, 0)).unwrap_err();
     assert!(matches!(e, FitError::Input(Error::Input(InputError::Shape { .. }))), "{e}");
@@ -72,9 +73,10 @@ fn asymmetric_where_symmetric_is_required() {
 #[test]
 fn masks_and_units() {
     let y = ones(2, 2);
-    let problem = Problem::units(3, vec![(0, 1), (2, 2)], y.view()).unwrap();
-    let half = ones(2, 2) * 0.5;
-    assert_eq!(problem.with_mask(half.view()).unwrap_err(), Error::Mask { index: 0, value: 0.5 });
+    let mut half = ones(2, 2);
+    half[[1, 0, 1]] = 0.5;
+    let wrong = "mask: sample 1 has the value 0.5; only 0 (missing) and 1 (observed) are allowed";
+    assert_eq!(Mask::from_zeros_and_ones(half.view()).unwrap_err().to_string(), wrong);
     let e = Problem::units(3, vec![(0, 1), (3, 2)], y.view()).unwrap_err();
     assert_eq!(e, Error::Unit { index: 1, row: 3, col: 2, p: 3 });
 }

@@ -1,12 +1,21 @@
 //! The small products against a plain triple loop, over every edge shape.
+//!
+//! Miri is slow, so it gets a few small sizes that lead through each path of the portable kernels once:
+//! `MIRIFLAGS=-Zmiri-disable-isolation REPRO_SIMD=plain cargo +nightly miri test -p linalg --test small_products`.
 
 use linalg::Real;
 use linalg::small::{AdamStep, adam_step, residual, row_dots, small_gemm};
 
+/// All sizes, or those for Miri.
+fn sizes<T>(all: &'static [T], for_miri: &'static [T]) -> &'static [T] {
+    if cfg!(miri) { for_miri } else { all }
+}
+
 fn check<T: Real>(tol: f64) {
     let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
-    for &(m, n, k) in &[
+    let all = &[
         (1, 1, 1),
+        (1, 150, 3),
         (10, 10, 100),
         (50, 20, 20),
         (3, 15, 15),
@@ -21,7 +30,9 @@ fn check<T: Real>(tol: f64) {
         (6, 27, 5),
         (11, 12, 9),
         (2, 3, 0),
-    ] {
+    ];
+    // A wide tile and its rest, whole tiles, rests of rows and columns, a second pass over the depth, no depth.
+    for &(m, n, k) in sizes(all, &[(1, 150, 3), (4, 8, 5), (7, 19, 6), (2, 3, 257), (2, 3, 0)]) {
         for transposed in [false, true] {
             for add in [false, true] {
                 let a = (0..m * k).map(value).collect::<Vec<_>>();
@@ -58,7 +69,9 @@ fn small_gemm_equals_the_triple_loop_in_both_precisions() {
 fn row_dots_equals_the_triple_loop_and_leaves_gaps_alone() {
     fn check<T: Real>(tol: f64) {
         let value = |i: usize| T::of(((i * 7919 % 101) as f64 - 50.0) / 37.0);
-        for (m, n, k) in [(1, 1, 1), (4, 3, 16), (5, 4, 33), (16, 3, 210), (3, 7, 8), (9, 1, 1000), (2, 2, 0)] {
+        let all = &[(1, 1, 1), (4, 3, 16), (5, 4, 33), (16, 3, 210), (3, 7, 8), (9, 1, 1000), (2, 2, 0)];
+        // Whole vectors; all four tiles with a rest; no depth.
+        for &(m, n, k) in sizes(all, &[(4, 3, 16), (5, 4, 33), (2, 2, 0)]) {
             let a = (0..m * (k + 1)).map(value).collect::<Vec<_>>();
             let b = (0..n * (k + 2)).map(|i| value(i + 5)).collect::<Vec<_>>();
             let mut c = vec![T::one(); m * (n + 1)];
@@ -108,8 +121,10 @@ fn check_lanes<T: Real>(tol: f64) {
     let near = |got: T, want: f64, k: usize, what: &str| {
         assert!((got.as_f64() - want).abs() <= tol * (1.0 + k as f64), "{what}: {got} {want}");
     };
-    for m in (1..=11).chain([22]) {
-        for (n, k) in [(1, 1), (2, 7), (4, 3), (5, 20), (8, 2), (13, 9), (23, 4)] {
+    // Five rows are a tile of two and one of three; thirteen columns are two passes of the gradient.
+    for &m in sizes(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 22], &[1, 2, 3, 4, 5]) {
+        let all = &[(1, 1), (2, 7), (4, 3), (5, 20), (8, 2), (13, 9), (23, 4)];
+        for &(n, k) in sizes(all, &[(1, 1), (3, 2), (13, 2)]) {
             let a = (0..m * k).map(value).collect::<Vec<_>>();
             let b = (0..k * n).map(lane).collect::<Vec<_>>();
             for transposed in [false, true] {

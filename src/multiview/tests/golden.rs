@@ -120,8 +120,8 @@ fn seriation_finds_hidden_groups_without_labels() {
             0.2 + noise
         }
     });
-    let mask = Array2::from_shape_fn((24, 2), |(i, v)| (i / 2 + v * 2) % 4 != 0);
-    let order = multiview::order_seriated(&[kernel.view(), kernel.view()], mask.view()).unwrap();
+    let mask = multiview::Mask::new(Array2::from_shape_fn((24, 2), |(i, v)| (i / 2 + v * 2) % 4 != 0));
+    let order = multiview::order_seriated(&[kernel.view(), kernel.view()], &mask).unwrap();
     let changes = order.windows(2).filter(|w| w[0] % 2 != w[1] % 2).count();
     assert!(changes <= 3, "{order:?}");
     let mut sorted = order;

@@ -8,7 +8,7 @@ use ndarray::{Array2, Array3, Axis};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use spd::{Mdm, MeanParams, Metric, Selection, SinkhornParams};
+use spd::{Labels, Mdm, MeanParams, Metric, Selection, SinkhornParams};
 use std::time::Instant;
 
 const N: usize = 22;
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let params = MeanParams { tolerance: 1e-8, max_iterations: 50 }.check()?;
     let metric = Metric::AffineInvariant;
-    let labels: Vec<i64> = (0..TRIALS as i64).map(|i| i % 4).collect();
+    let labels = Labels::new(&(0..TRIALS as i64).map(|i| i % 4).collect::<Vec<_>>())?;
 
     let cost = spd::pairwise_distances(x.view(), y.view(), metric)?.mapv(|d| d * d);
     time("pairwise 288 x 288 of 22 x 22", 5, || {

@@ -3,9 +3,9 @@ use ndarray::{Array1, Array2, Array3};
 use spd::*;
 
 /// Runs the example.
-pub fn main() -> Result<()> {
+pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     // Two classes of 2 x 2 matrices; on the second day every channel is mixed by W.
-    let labels: Vec<i64> = (0..20).map(|k| k % 2).collect();
+    let labels = Labels::new(&(0..20).map(|k| k % 2).collect::<Vec<_>>())?;
     let day1 = Array3::from_shape_fn((20, 2, 2), |(k, i, j)| match (i == j, k % 2 == i) {
         (true, true) => 3.0 + 0.1 * k as f64,
         (true, false) => 1.0 + 0.02 * k as f64,

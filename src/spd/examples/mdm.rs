@@ -3,7 +3,7 @@ use ndarray::Array3;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use spd::{Estimator, Mdm, MeanParams, Metric, covariances};
+use spd::{Estimator, Labels, Mdm, MeanParams, Metric, covariances};
 
 /// Trials of 4 channels; channel 0 is stronger in class 1, channel 1 in class 2.
 pub fn trials(count: usize, seed: u64) -> (Array3<f64>, Vec<i64>) {
@@ -17,9 +17,10 @@ pub fn trials(count: usize, seed: u64) -> (Array3<f64>, Vec<i64>) {
 }
 
 /// Runs the example.
-pub fn main() -> spd::Result<()> {
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ((train, labels), (test, truth)) = (trials(40, 1), trials(40, 2));
     let (train, test) = (covariances(train.view(), Estimator::Oas)?, covariances(test.view(), Estimator::Oas)?);
+    let (labels, truth) = (Labels::new(&labels)?, Labels::new(&truth)?);
     let mdm = Mdm::fit(train.view(), &labels, Metric::AffineInvariant, &MeanParams::default().check()?)?;
     let accuracy = mdm.accuracy(test.view(), &truth)?;
     println!("accuracy {:.0} %", 100.0 * accuracy);

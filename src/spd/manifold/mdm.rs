@@ -3,7 +3,8 @@
 //! Probabilities are softmax(-d^2) over the classes, as in pyRiemann.
 
 use crate::manifold::mean::{Mean, Selection, means};
-use crate::{CheckedMeanParams, InputError, Metric, Result, pairwise_distances};
+use crate::{CheckedMeanParams, InputError, Metric, Result, check, pairwise_distances};
+use estimator::Labels;
 use ndarray::{Array2, Array3, ArrayView3, Axis};
 
 /// A fitted classifier.
@@ -19,18 +20,20 @@ impl Mdm {
     /// Class means of the batch (k, n, n) with one label per matrix.
     ///
     /// ```
-    /// use spd::{Mdm, MeanParams, Metric};
+    /// use spd::{Labels, Mdm, MeanParams, Metric};
     /// let x = ndarray::arr3(&[[[1.0, 0.0], [0.0, 1.0]], [[9.0, 0.0], [0.0, 9.0]]]);
-    /// let mdm = Mdm::fit(x.view(), &[1, 2], Metric::AffineInvariant, &MeanParams::default().check().unwrap()).unwrap();
+    /// let labels = Labels::new(&[1, 2]).unwrap();
+    /// let mdm = Mdm::fit(x.view(), &labels, Metric::AffineInvariant, &MeanParams::default().check().unwrap()).unwrap();
     /// let near_nine = ndarray::arr3(&[[[8.0, 0.5], [0.5, 8.0]]]);
     /// assert_eq!(mdm.predict(near_nine.view()).unwrap(), [2]);
     /// ```
-    pub fn fit(x: ArrayView3<'_, f64>, labels: &[i64], metric: Metric, params: &CheckedMeanParams) -> Result<Self> {
-        let classes = classes_of(x.len_of(Axis(0)), labels)?;
+    pub fn fit(x: ArrayView3<'_, f64>, labels: &Labels, metric: Metric, params: &CheckedMeanParams) -> Result<Self> {
+        let labels = check::labels(x.len_of(Axis(0)), labels)?;
+        let classes = labels.classes().to_vec();
         if classes.len() < 2 {
             return Err(InputError::parameter("classes", classes.len() as f64, "at least 2").into());
         }
-        let (means, stacked) = class_means(x, labels, &classes, metric, params)?;
+        let (means, stacked) = class_means(x, &labels, metric, params)?;
         Ok(Mdm { metric, classes, means, stacked })
     }
 
@@ -53,7 +56,7 @@ impl Mdm {
     /// Within each class the matrices are dealt to the folds in turn, in their order.
     pub fn cross_validate(
         x: ArrayView3<'_, f64>,
-        labels: &[i64],
+        labels: &Labels,
         folds: usize,
         metric: Metric,
         params: &CheckedMeanParams,
@@ -65,12 +68,11 @@ impl Mdm {
         if folds < 2 || folds > k {
             return Err(InputError::parameter("folds", folds as f64, "at least 2 and at most the matrices").into());
         }
-        let mut seen = std::collections::BTreeMap::new();
+        let mut seen = vec![0usize; labels.classes().len()];
         let mut fold = Vec::with_capacity(k);
-        for label in labels {
-            let count = seen.entry(label).or_insert(0usize);
-            fold.push(*count % folds);
-            *count += 1;
+        for &class in labels.indices() {
+            fold.push(seen[class] % folds);
+            seen[class] += 1;
         }
         let mut predicted = vec![0; k];
         for held in 0..folds {
@@ -79,7 +81,9 @@ impl Mdm {
             if test.is_empty() {
                 continue;
             }
-            let train_labels: Vec<i64> = train.iter().map(|&i| labels[i]).collect();
+            // Where each class has one matrix, the first fold holds all of them.
+            let train_labels =
+                labels.select(&train).map_err(|_| InputError::parameter("classes", 0.0, "at least 2"))?;
             let mdm = Mdm::fit(x.select(Axis(0), &train).view(), &train_labels, metric, params)?;
             for (i, label) in test.iter().zip(mdm.predict(x.select(Axis(0), &test).view())?) {
                 predicted[*i] = label;
@@ -124,38 +128,28 @@ impl Mdm {
     }
 
     /// Share of matrices whose predicted label is the given one.
-    pub fn accuracy(&self, x: ArrayView3<'_, f64>, labels: &[i64]) -> Result<f64> {
+    pub fn accuracy(&self, x: ArrayView3<'_, f64>, labels: &Labels) -> Result<f64> {
         let predicted = self.predict(x)?;
         if predicted.len() != labels.len() {
             return Err(InputError::shape("labels", [predicted.len()], [labels.len()]).into());
         }
-        let hits = predicted.iter().zip(labels).filter(|(a, b)| a == b).count();
+        let hits = predicted.iter().zip(labels.values()).filter(|(a, b)| **a == *b).count();
         Ok(hits as f64 / labels.len() as f64)
     }
 }
 
-/// The labels of k matrices, each once, ascending.
-pub(crate) fn classes_of(k: usize, labels: &[i64]) -> Result<Vec<i64>> {
-    if labels.len() != k {
-        return Err(InputError::shape("labels", [k], [labels.len()]).into());
-    }
-    let mut classes = labels.to_vec();
-    classes.sort_unstable();
-    classes.dedup();
-    Ok(classes)
-}
-
-/// The mean of each class, and these means as one batch (classes, n, n).
+/// The mean of each class, none of them empty, and these means as one batch (classes, n, n).
 pub(crate) fn class_means(
     x: ArrayView3<'_, f64>,
-    labels: &[i64],
-    classes: &[i64],
+    labels: &Labels,
     metric: Metric,
     params: &CheckedMeanParams,
 ) -> Result<(Vec<Mean>, Array3<f64>)> {
     let (k, n, _) = x.dim();
-    let members = |c: &i64| -> Selection { (0..k).filter(|&i| labels[i] == *c).map(|i| (i, 1.0)).collect() };
-    let means = means(x, &classes.iter().map(members).collect::<Vec<_>>(), metric, params)?;
+    let class = labels.indices();
+    let members = |c: usize| -> Selection { (0..k).filter(|&i| class[i] == c).map(|i| (i, 1.0)).collect() };
+    let members: Vec<Selection> = (0..labels.classes().len()).map(members).collect();
+    let means = means(x, &members, metric, params)?;
     let stacked = Array3::from_shape_fn((means.len(), n, n), |(c, i, j)| means[c].matrix[[i, j]]);
     Ok((means, stacked))
 }

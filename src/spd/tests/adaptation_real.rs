@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use spd::*;
 use std::path::PathBuf;
 
-fn session(name: &str) -> Option<(Array3<f64>, Vec<i64>)> {
+fn session(name: &str) -> Option<(Array3<f64>, Labels)> {
     let at = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/bci").join(format!("{name}.npz"));
     if !at.exists() {
         println!("skipped: ../shared/data/bci/{name}.npz is not there");
@@ -17,7 +17,7 @@ fn session(name: &str) -> Option<(Array3<f64>, Vec<i64>)> {
     let mut zip = zip::ZipArchive::new(std::fs::File::open(at).unwrap()).unwrap();
     let x = Array3::<f64>::read_npy(zip.by_name("covariances.npy").unwrap()).unwrap();
     let y = Array1::<i32>::read_npy(zip.by_name("labels.npy").unwrap()).unwrap();
-    Some((x, y.iter().map(|v| i64::from(*v)).collect()))
+    Some((x, Labels::new(&y.iter().map(|v| i64::from(*v)).collect::<Vec<_>>()).unwrap()))
 }
 
 /// Accuracy of MDM that the unseen fifth of the source trained, by recentring and by the learned map: means over splits.
@@ -28,9 +28,9 @@ struct Splits {
 
 fn unseen_fifth(
     x: &Array3<f64>,
-    lx: &[i64],
+    lx: &Labels,
     y: &Array3<f64>,
-    ly: &[i64],
+    ly: &Labels,
     splits: u64,
     labelled: bool,
     common: &CommonChannels,
@@ -42,8 +42,7 @@ fn unseen_fifth(
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(split));
         let (known, held) = order.split_at(lx.len() * 4 / 5);
         let (source, new) = (x.select(Axis(0), known), x.select(Axis(0), held));
-        let pick = |at: &[usize]| at.iter().map(|&i| lx[i]).collect::<Vec<i64>>();
-        let (given, labels) = (pick(known), pick(held));
+        let (given, labels) = (lx.select(known).unwrap(), lx.select(held).unwrap());
         let accuracy = |train: Array3<f64>| {
             for m in train.outer_iter() {
                 assert!(linalg::eigh(m).unwrap().values[0] > 0.0, "an image is not positive definite");
@@ -51,7 +50,7 @@ fn unseen_fifth(
             let mdm = Mdm::fit(train.view(), &labels, Metric::AffineInvariant, &params).unwrap();
             100.0 * mdm.accuracy(y.view(), ly).unwrap() / splits as f64
         };
-        let given = labelled.then_some(given.as_slice());
+        let given = labelled.then_some(&given);
         let found =
             adapt(source.view(), y.view(), given, common, &AdaptParams::default(), &mut |_, _, _| true).unwrap();
         sum.learned += accuracy(found.apply(new.view()).unwrap());

@@ -1,7 +1,7 @@
 //! Distances, means, functions, tangent space and MDM against pyRiemann 0.12 (numpy 2.4.6), to 1e-9.
 
 use ndarray::{Array1, Array2, Array3, Axis, array, s};
-use spd::{Mdm, MeanParams, Metric};
+use spd::{Labels, Mdm, MeanParams, Metric};
 
 /// Five 4 x 4 matrices by formula: A A^T + I / 2 with A_ij = sin(1 + 3 i + 7 j + 11 t), 1.5 more on the diagonal.
 fn matrices() -> Array3<f64> {
@@ -246,7 +246,7 @@ fn geodesic_and_tangent_space() {
 fn mdm_probabilities_and_refusals() {
     let x = matrices();
     let params = MeanParams { tolerance: 1e-12, max_iterations: 200 }.check().unwrap();
-    let fit = |labels: &[i64]| Mdm::fit(x.view(), labels, Metric::AffineInvariant, &params);
+    let fit = |labels: &[i64]| Mdm::fit(x.view(), &Labels::new(labels).unwrap(), Metric::AffineInvariant, &params);
     let mdm = fit(&[0, 0, 1, 1, 0]).unwrap();
     let p = mdm.probabilities(x.view()).unwrap();
     let want =

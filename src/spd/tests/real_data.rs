@@ -3,7 +3,7 @@
 
 use ndarray::{Array1, Array3};
 use ndarray_npy::ReadNpyExt;
-use spd::{Mdm, MeanParams, Metric, SinkhornParams};
+use spd::{Labels, Mdm, MeanParams, Metric, SinkhornParams};
 use std::path::PathBuf;
 
 fn shared(path: &str) -> Option<PathBuf> {
@@ -15,12 +15,12 @@ fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-fn session(name: &str) -> Option<(Array3<f64>, Vec<i64>)> {
+fn session(name: &str) -> Option<(Array3<f64>, Labels)> {
     let file = std::fs::File::open(shared(&format!("bci/{name}.npz"))?).unwrap();
     let mut zip = zip::ZipArchive::new(file).unwrap();
     let x = Array3::<f64>::read_npy(zip.by_name("covariances.npy").unwrap()).unwrap();
     let y = Array1::<i32>::read_npy(zip.by_name("labels.npy").unwrap()).unwrap();
-    Some((x, y.iter().map(|v| i64::from(*v)).collect()))
+    Some((x, Labels::new(&y.iter().map(|v| i64::from(*v)).collect::<Vec<_>>()).unwrap()))
 }
 
 /// Goldens: pyRiemann 0.12 MDM and POT's Sinkhorn, from the README of the data.

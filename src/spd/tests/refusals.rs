@@ -1,7 +1,7 @@
 //! Bad input: the error names what is wrong, where, and what to do. Matrices of deficient rank are refused or reduced.
 
 use ndarray::{Array1, Array2, Array3, ArrayView3, array, s};
-use spd::{Error, Estimator, Mdm, MeanParams, Metric, Reduction};
+use spd::{Error, Estimator, Labels, Mdm, MeanParams, Metric, Reduction};
 
 /// Well-conditioned covariances of n channels, two classes.
 fn matrices(k: usize, n: usize) -> Array3<f64> {
@@ -27,7 +27,7 @@ fn average_reference(x: &Array3<f64>) -> Array3<f64> {
 fn covariances_of_an_average_reference_are_refused_everywhere() {
     let x = average_reference(&matrices(12, 6));
     let params = MeanParams::default().check().unwrap();
-    let labels: Vec<i64> = (0..12).map(|i| i % 2).collect();
+    let labels = Labels::new(&(0..12).map(|i| i % 2).collect::<Vec<_>>()).unwrap();
     let metric = Metric::AffineInvariant;
     let refused = |what: &str, result: Result<(), Error>| match result {
         Err(Error::NotPositiveDefinite { index, .. }) => assert!(index < 12, "{what}: matrix {index}"),
@@ -74,7 +74,7 @@ fn the_reduced_space_has_the_geometry_of_the_common_range() {
         spd::self_distances(other.view(), Metric::AffineInvariant).unwrap(),
     );
     assert!((&a - &b).iter().all(|e| e.abs() < 1e-10));
-    let labels: Vec<i64> = (0..12).map(|i| i % 2).collect();
+    let labels = Labels::new(&(0..12).map(|i| i % 2).collect::<Vec<_>>()).unwrap();
     let params = MeanParams::default().check().unwrap();
     let mdm = Mdm::fit(small.view(), &labels, Metric::AffineInvariant, &params).unwrap();
     assert_eq!(mdm.accuracy(small.view(), &labels).unwrap(), 1.0);

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, Array3, Axis};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use spd::{Estimator, GroupLasso, Mdm, MeanParams, Metric, SinkhornParams};
+use spd::{Estimator, GroupLasso, Labels, Mdm, MeanParams, Metric, SinkhornParams};
 use std::sync::{Mutex, MutexGuard};
 
 /// The level belongs to the process, and tests run in threads.
@@ -90,7 +90,7 @@ fn means_and_the_classifier() {
             let of = |m| flat(&spd::mean(x.view(), Some(weights.view()), m, &params).unwrap().matrix);
             METRICS.map(of).concat()
         });
-        let labels: Vec<i64> = (0..k as i64).map(|i| i % 3).collect();
+        let labels = Labels::new(&(0..k as i64).map(|i| i % 3).collect::<Vec<_>>()).unwrap();
         same(&format!("MDM of {k} x {n}"), || {
             let mdm = Mdm::fit(x.view(), &labels, Metric::AffineInvariant, &params).unwrap();
             [flat(&mdm.distances(x.view()).unwrap()), flat(&mdm.probabilities(x.view()).unwrap())].concat()
@@ -112,7 +112,7 @@ fn transport() {
             w / sum
         };
         let (a, b) = (marginal(m), marginal(n));
-        let labels: Vec<i64> = (0..m as i64).map(|i| i % 2).collect();
+        let labels = Labels::new(&(0..m as i64).map(|i| i % 2).collect::<Vec<_>>()).unwrap();
         let params = SinkhornParams { regularisation: 0.5, iterations: 60, tolerance: 0.0 }.check().unwrap();
         same(&format!("Sinkhorn of {m} x {n}"), || {
             let plain = spd::sinkhorn(cost.view(), a.view(), b.view(), &params).unwrap();

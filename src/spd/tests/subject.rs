@@ -3,7 +3,7 @@
 
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, s};
 use ndarray_npy::ReadNpyExt;
-use spd::{Mdm, MeanParams, Metric, Reduction};
+use spd::{Labels, Mdm, MeanParams, Metric, Reduction};
 use std::io::Cursor;
 
 #[derive(serde::Deserialize)]
@@ -32,11 +32,11 @@ fn golden() -> Golden {
 }
 
 /// One session of the embedded subject.
-fn session(name: &str) -> (Array3<f64>, Vec<i64>) {
+fn session(name: &str) -> (Array3<f64>, Labels) {
     let mut zip = zip::ZipArchive::new(Cursor::new(include_bytes!("golden/subject.npz"))).unwrap();
     let x = Array3::<f32>::read_npy(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
     let labels = Array1::<i64>::read_npy(zip.by_name(&format!("{name}_labels.npy")).unwrap()).unwrap();
-    (x.mapv(f64::from), labels.to_vec())
+    (x.mapv(f64::from), Labels::new(&labels.to_vec()).unwrap())
 }
 
 fn exact() -> spd::CheckedMeanParams {
@@ -54,7 +54,7 @@ fn close<'a>(what: &str, got: impl IntoIterator<Item = &'a f64>, want: &[f64], t
 }
 
 /// Distances, means and the classifier of two sessions against the numbers of pyRiemann.
-fn agree(what: &str, (t, lt): (&Array3<f64>, &[i64]), (e, le): (&Array3<f64>, &[i64]), golden: &Numbers) {
+fn agree(what: &str, (t, lt): (&Array3<f64>, &Labels), (e, le): (&Array3<f64>, &Labels), golden: &Numbers) {
     let metric = Metric::AffineInvariant;
     let d = spd::pairwise_distances(t.view(), e.view(), metric).unwrap();
     close(&format!("{what}: distances"), d.slice(s![..4, ..4]).iter(), &golden.distances, 1e-9);

@@ -2,7 +2,7 @@
 //! scikit-learn 1.9.1.
 
 use ndarray::{Array2, Array3, ArrayView2, Axis, array, s};
-use spd::{CommonChannels, Mdwm, MeanParams, Procrustes, Recentring, TangentTransport};
+use spd::{CommonChannels, Labels, Mdwm, MeanParams, Procrustes, Recentring, TangentTransport};
 
 fn matrices(k: usize, shift: f64) -> Array3<f64> {
     Array3::from_shape_fn((k, 3, 3), |(t, i, j)| {
@@ -13,15 +13,20 @@ fn matrices(k: usize, shift: f64) -> Array3<f64> {
 }
 
 /// Source and target with their labels.
-fn problem() -> (Array3<f64>, Vec<i64>, Array3<f64>, Vec<i64>) {
+fn problem() -> (Array3<f64>, Labels, Array3<f64>, Labels) {
     let a = array![[1.0, 0.3, 0.0], [-0.2, 1.2, 0.1], [0.1, 0.0, 0.8]];
     let mut target = matrices(8, 0.5);
     for mut m in target.outer_iter_mut() {
         let moved = a.dot(&m).dot(&a.t());
         m.assign(&((&moved + &moved.t()) * 0.5));
     }
-    let labels = |k: i64| (0..k).map(|t| 1 + t % 2).collect();
+    let labels = |k: i64| Labels::new(&(0..k).map(|t| 1 + t % 2).collect::<Vec<_>>()).unwrap();
     (matrices(10, 0.0), labels(10), target, labels(8))
+}
+
+/// Eight matrices of one class.
+fn one_class(label: i64) -> Labels {
+    Labels::new(&[label; 8]).unwrap()
 }
 
 fn close(what: &str, got: ArrayView2<'_, f64>, want: [f64; 6], tolerance: f64) {
@@ -87,7 +92,7 @@ fn procrustes_is_pyriemanns_center_scale_and_rotate() {
     close("rotated source", found.source(source.view()).unwrap().index_axis(Axis(0), 3), want, 2e-3);
     let q = found.rotation();
     assert!((&q.dot(&q.t()) - &Array2::<f64>::eye(3)).iter().all(|e| e.abs() < 1e-12));
-    assert!(Procrustes::fit((source.view(), &ls), (target.view(), &[1; 8]), &params).is_err());
+    assert!(Procrustes::fit((source.view(), &ls), (target.view(), &one_class(1)), &params).is_err());
 }
 
 #[test]
@@ -117,7 +122,7 @@ fn mdwm_is_pyriemanns() {
         close("mean", mean.matrix.view(), want, 1e-7);
     }
     assert!(Mdwm::fit((source.view(), &ls), (target.view(), &lt), 1.5, &params).is_err());
-    assert!(Mdwm::fit((source.view(), &ls), (target.view(), &[3; 8]), 0.5, &params).is_err());
+    assert!(Mdwm::fit((source.view(), &ls), (target.view(), &one_class(3)), 0.5, &params).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Transport against POT 0.9.7.post1, to 1e-9.
 
 use ndarray::{Array1, Array2, array};
-use spd::{Error, GroupLasso, InputError, SinkhornParams};
+use spd::{Error, GroupLasso, InputError, Labels, SinkhornParams};
 
 fn problem() -> (Array2<f64>, Array1<f64>, Array1<f64>) {
     let entry = |(i, j): (usize, usize)| {
@@ -76,7 +76,7 @@ fn small_regularisation_underflows_plainly_and_not_in_the_log_domain() {
 #[test]
 fn group_lasso() {
     let (c, a, b) = problem();
-    let labels = [0, 0, 1, 1, 0];
+    let labels = Labels::new(&[0, 0, 1, 1, 0]).unwrap();
     let p =
         spd::sinkhorn_group_lasso(c.view(), a.view(), b.view(), &labels, GroupLasso::default(), &params(0.05, 1000))
             .unwrap();

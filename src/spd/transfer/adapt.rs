@@ -16,6 +16,7 @@ use super::paper_map::{PaperMapParams, learn_paper_map};
 use super::recentre::{CommonChannels, Recentring, channels};
 use crate::manifold::function::one;
 use crate::{Error, MeanParams, Metric, Result, check, pairwise_distances};
+use estimator::Labels;
 use ndarray::{Array2, Array3, ArrayView3, Axis};
 
 /// How the map is learned from the pairs.
@@ -182,7 +183,7 @@ impl Surroundings {
 pub fn adapt(
     source: ArrayView3<'_, f64>,
     target: ArrayView3<'_, f64>,
-    labels: Option<&[i64]>,
+    labels: Option<&Labels>,
     common: &CommonChannels,
     params: &AdaptParams,
     watch: &mut dyn FnMut(Step, f64, f64) -> bool,

@@ -17,7 +17,8 @@ use super::pairs::vectors;
 use super::positive_map::PositiveMap;
 use crate::manifold::function::sandwich;
 use crate::manifold::geodesic::roots;
-use crate::{InputError, Result, logm};
+use crate::{InputError, Result, check, logm};
+use estimator::Labels;
 use linalg::matmul;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -56,23 +57,17 @@ pub struct ClassFilter {
 /// Fits a filter to recentred matrices of the source (k, q, q) with one label each, around the target's mean `centre`.
 pub fn class_filter(
     images: ArrayView3<'_, f64>,
-    labels: &[i64],
+    labels: &Labels,
     centre: ArrayView2<'_, f64>,
     params: &FilterParams,
 ) -> Result<ClassFilter> {
     let (k, q, _) = images.dim();
-    if labels.len() != k {
-        return Err(InputError::shape("labels", [k], [labels.len()]).into());
-    }
+    let labels = check::labels(k, labels)?;
     let (root, inverse) = roots("class filter", centre)?;
     let logs = vectors(&inverse, images)?;
     let logs = logs.into_shape_with_order((k, q, q)).map_err(|_| InputError::empty("class filter"))?;
-    let mut classes = labels.to_vec();
-    classes.sort_unstable();
-    classes.dedup();
-    // Every label is in `classes`, so the search always finds it.
-    let class: Vec<usize> = labels.iter().map(|l| classes.binary_search(l).unwrap_or_default()).collect();
-    let task = Task { x: sandwich("class filter", inverse.view(), images)?, logs, class, classes: classes.len() };
+    let x = sandwich("class filter", inverse.view(), images)?;
+    let task = Task { x, logs, class: labels.indices().to_vec(), classes: labels.classes().len() };
     let default = [((3 * q) as f64 / 8.0).round() as usize];
     let wanted = if params.kept.is_empty() { &default[..] } else { &params.kept };
     let sizes: Vec<usize> = wanted.iter().copied().filter(|kept| (1..q).contains(kept)).collect();

@@ -4,8 +4,9 @@
 //! t = 0 uses the source alone, t = 1 the calibration matrices of the target alone (E. Kalunga, S. Chevallier, Q. Barthelemy,
 //! *Transfer learning for SSVEP-based BCI using Riemannian similarities between users*, EUSIPCO 2018; pyRiemann's `MDWM`).
 
-use crate::manifold::mdm::{class_means, classes_of};
-use crate::{CheckedMeanParams, InputError, Mdm, Metric, Result, geodesic};
+use crate::manifold::mdm::class_means;
+use crate::{CheckedMeanParams, InputError, Mdm, Metric, Result, check, geodesic};
+use estimator::Labels;
 use ndarray::{Array3, ArrayView3, Axis};
 
 /// A fitted classifier; predictions are those of an [`Mdm`] with the mixed means.
@@ -17,8 +18,8 @@ pub struct Mdwm {
 impl Mdwm {
     /// From labelled matrices of the source (k, n, n) and labelled calibration matrices of the target (m, n, n).
     pub fn fit(
-        (source, source_labels): (ArrayView3<'_, f64>, &[i64]),
-        (target, target_labels): (ArrayView3<'_, f64>, &[i64]),
+        (source, source_labels): (ArrayView3<'_, f64>, &Labels),
+        (target, target_labels): (ArrayView3<'_, f64>, &Labels),
         tradeoff: f64,
         params: &CheckedMeanParams,
     ) -> Result<Self> {
@@ -41,14 +42,14 @@ impl Mdwm {
 
 /// The labels, ascending, and the mean of each class in the source and in the target. Refuses domains of different classes.
 pub(crate) fn means_of_both(
-    (source, source_labels): (ArrayView3<'_, f64>, &[i64]),
-    (target, target_labels): (ArrayView3<'_, f64>, &[i64]),
+    (source, source_labels): (ArrayView3<'_, f64>, &Labels),
+    (target, target_labels): (ArrayView3<'_, f64>, &Labels),
     params: &CheckedMeanParams,
 ) -> Result<(Vec<i64>, Array3<f64>, Array3<f64>)> {
-    let means = |x: ArrayView3<'_, f64>, labels: &[i64]| -> Result<(Vec<i64>, Array3<f64>)> {
-        let classes = classes_of(x.len_of(Axis(0)), labels)?;
-        let (_, stacked) = class_means(x, labels, &classes, Metric::AffineInvariant, params)?;
-        Ok((classes, stacked))
+    let means = |x: ArrayView3<'_, f64>, labels: &Labels| -> Result<(Vec<i64>, Array3<f64>)> {
+        let labels = check::labels(x.len_of(Axis(0)), labels)?;
+        let (_, stacked) = class_means(x, &labels, Metric::AffineInvariant, params)?;
+        Ok((labels.classes().to_vec(), stacked))
     };
     let (classes, from) = means(source, source_labels)?;
     let (others, to) = means(target, target_labels)?;

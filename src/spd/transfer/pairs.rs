@@ -17,6 +17,7 @@ use crate::transport::{
     regularisation_from_median, sinkhorn_any, sinkhorn_group_lasso,
 };
 use crate::{CheckedMeanParams, InputError, Metric, Result, expm, logm, pairwise_distances, self_distances};
+use estimator::Labels;
 use ndarray::{Array1, Array2, Array3, ArrayView2, ArrayView3, Axis};
 
 /// Weight of the entropy in the plan.
@@ -103,7 +104,7 @@ pub struct Pairs {
 pub fn transport_pairs(
     source: ArrayView3<'_, f64>,
     target: ArrayView3<'_, f64>,
-    labels: Option<&[i64]>,
+    labels: Option<&Labels>,
     common: &CommonChannels,
     recentring: &Recentring,
     params: &PairsParams,

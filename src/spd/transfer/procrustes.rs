@@ -13,6 +13,7 @@ use super::mdwm::means_of_both;
 use crate::manifold::function::{one, sandwich};
 use crate::manifold::mean::mean;
 use crate::{CheckedMeanParams, Error, Metric, Result, check, powm};
+use estimator::Labels;
 use linalg::matmul;
 use ndarray::{Array2, Array3, ArrayView3, Axis};
 
@@ -63,8 +64,8 @@ impl Procrustes {
     /// `target` sets the target's mean and dispersion, so it may hold more matrices than are labelled: labels are those of its
     /// first matrices.
     pub fn fit(
-        (source, source_labels): (ArrayView3<'_, f64>, &[i64]),
-        (target, target_labels): (ArrayView3<'_, f64>, &[i64]),
+        (source, source_labels): (ArrayView3<'_, f64>, &Labels),
+        (target, target_labels): (ArrayView3<'_, f64>, &Labels),
         params: &CheckedMeanParams,
     ) -> Result<Self> {
         check::symmetric_pair("procrustes", &source, &target)?;

@@ -5,7 +5,8 @@
 
 use super::sinkhorn::{CheckedSinkhornParams, TransportPlan};
 use super::sinkhorn_any;
-use crate::{InputError, Result};
+use crate::{InputError, Result, check};
+use estimator::Labels;
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// Strength and length of the outer loop.
@@ -28,30 +29,24 @@ pub fn sinkhorn_group_lasso(
     cost: ArrayView2<'_, f64>,
     a: ArrayView1<'_, f64>,
     b: ArrayView1<'_, f64>,
-    labels: &[i64],
+    labels: &Labels,
     group: GroupLasso,
     params: &CheckedSinkhornParams,
 ) -> Result<TransportPlan> {
     let (m, n) = cost.dim();
-    if labels.len() != m {
-        return Err(InputError::shape("labels", [m], [labels.len()]).into());
-    }
+    let labels = check::labels(m, labels)?;
     if group.rounds == 0 {
         return Err(InputError::parameter("rounds", 0.0, "at least 1").into());
     }
     if !(group.eta >= 0.0 && group.eta.is_finite()) {
         return Err(InputError::parameter("eta", group.eta, "zero or positive").into());
     }
-    let mut classes = labels.to_vec();
-    classes.sort_unstable();
-    classes.dedup();
-    // Every label is in `classes`, so the search always finds it.
-    let class: Vec<usize> = labels.iter().map(|l| classes.binary_search(l).unwrap_or_default()).collect();
+    let (class, classes) = (labels.indices(), labels.classes().len());
     let mut penalised = cost.to_owned();
     let mut result = sinkhorn_any(cost, a, b, params)?;
     for _ in 1..group.rounds {
-        let mut mass = Array2::<f64>::zeros((classes.len(), n));
-        for (row, &c) in result.plan.rows().into_iter().zip(&class) {
+        let mut mass = Array2::<f64>::zeros((classes, n));
+        for (row, &c) in result.plan.rows().into_iter().zip(class) {
             mass.row_mut(c).scaled_add(1.0, &row);
         }
         let g = mass.mapv(|s| 0.5 * group.eta / (s + 1e-6).sqrt());

@@ -6,6 +6,7 @@ use super::arrays::ArrayInput;
 use super::facts::Facts;
 use super::{output, pictures, times};
 use anyhow::{Context, Result, bail, ensure};
+use estimator::Labels;
 use ndarray::{Array3, Ix2};
 use serde_json::json;
 use spd::{Mdm, MeanParams, Metric, Reduction};
@@ -123,9 +124,12 @@ fn learn(args: &Args, train: &str, labels: &str, facts: &mut Facts) -> Result<Mo
         None
     };
     let file = labels;
-    let labels = ArrayInput::open(file)?.labels(x.dim().0, train)?;
-    let one = labels.iter().all(|l| *l == labels[0]); // `definite` refuses an empty set, so there is a first label
-    ensure!(!one, "{file} has one class only, {}; two at least are needed to tell apart", labels[0]);
+    let labels = Labels::new(&ArrayInput::open(file)?.labels(x.dim().0, train)?)?;
+    ensure!(
+        labels.classes().len() > 1,
+        "{file} has one class only, {}; two at least are needed to tell apart",
+        labels[0]
+    );
     let metric = match args.metric {
         Geometry::AffineInvariant => Metric::AffineInvariant,
         Geometry::LogEuclidean => Metric::LogEuclidean,
@@ -276,7 +280,7 @@ fn load(file: &str, facts: &mut Facts) -> Result<Model> {
         Err(_) => None,
     };
     // Each class holds its mean alone, and the mean of one matrix is that matrix.
-    let mdm = Mdm::fit(means.view(), &classes, metric, &MeanParams::default().check()?)?;
+    let mdm = Mdm::fit(means.view(), &Labels::new(&classes)?, metric, &MeanParams::default().check()?)?;
     let list = mdm.classes().iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     facts.say(
         "model",

@@ -11,6 +11,7 @@ use crate::shared::params::{at_least_one, number, ratio};
 use crate::shared::rows::{row, write_rows};
 use crate::shared::sessions::{first_day, sessions};
 use datasets::bci::Session;
+use estimator::Labels;
 use ndarray::{Array1, Array3, ArrayView3, Axis};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use rand::SeedableRng;
@@ -130,19 +131,17 @@ impl Stage for Adapt {
         }
 
         let params = MeanParams::default().check()?;
+        let (labels, truth) = (Labels::new(&source.labels)?, Labels::new(&target.labels)?);
         let accuracy = |train: ArrayView3<'_, f64>| -> Result<f64, spd::Error> {
-            let mdm = Mdm::fit(train, &source.labels, Metric::AffineInvariant, &params)?;
-            Ok(100.0 * mdm.accuracy(target.matrices.view(), &target.labels)?)
+            let mdm = Mdm::fit(train, &labels, Metric::AffineInvariant, &params)?;
+            Ok(100.0 * mdm.accuracy(target.matrices.view(), &truth)?)
         };
-        let mut classes = source.labels.clone();
-        classes.sort_unstable();
-        classes.dedup();
         let line = Line {
             subject: p.subject,
             variant: &p.variant,
             draw: p.draw,
             source: p.source,
-            classes: classes.len(),
+            classes: labels.classes().len(),
             trained_on: known.len(),
             mapped_by_model: new.len(),
             no_adapt: accuracy(source.matrices.view())?,

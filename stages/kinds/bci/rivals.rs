@@ -18,6 +18,7 @@ use crate::shared::params::ratio;
 use crate::shared::rows::{row, write_rows};
 use crate::shared::sessions::{Trials, first_day, sessions};
 use datasets::bci::Session;
+use estimator::Labels;
 use ndarray::{Array1, Array3, ArrayView3, Axis, s};
 use pipeline::{Context, ParamError, Stage, StageResult};
 use schemars::JsonSchema;
@@ -209,8 +210,13 @@ impl Case {
         &self.target.labels[self.cut..]
     }
 
-    fn labels(&self, at: &[usize]) -> Vec<i64> {
-        at.iter().map(|&i| self.source.labels[i]).collect()
+    fn labels(&self, at: &[usize]) -> anyhow::Result<Labels> {
+        Ok(Labels::new(&at.iter().map(|&i| self.source.labels[i]).collect::<Vec<_>>())?)
+    }
+
+    /// Those of the target that may be used.
+    fn calibration(&self) -> anyhow::Result<Labels> {
+        Ok(Labels::new(&self.target.labels[..self.cut])?)
     }
 
     /// The matrices that make the map.
@@ -219,11 +225,11 @@ impl Case {
     }
 
     /// The learned map, with labels of the source or without; the settings of `repro adapt`.
-    fn learned(&self, labels: bool, ctx: &Context) -> Result<Adaptation, spd::Error> {
-        let given = labels.then(|| self.labels(&self.order[..self.known]));
+    fn learned(&self, labels: bool, ctx: &Context) -> anyhow::Result<Adaptation> {
+        let given = labels.then(|| self.labels(&self.order[..self.known])).transpose()?;
         let common = CommonChannels::all(self.target.matrices.dim().1);
         let (x, y) = (self.seen(), self.target.matrices.view());
-        adapt(x.view(), y, given.as_deref(), &common, &AdaptParams::default(), &mut |_, _, _| !ctx.cancelled())
+        Ok(adapt(x.view(), y, given.as_ref(), &common, &AdaptParams::default(), &mut |_, _, _| !ctx.cancelled())?)
     }
 
     /// The sessions after a method; none where the calibration trials lack a class that it needs.
@@ -255,8 +261,8 @@ impl Case {
                 onto_recorded(found.apply(x)?)
             }
             "RPA" => {
-                let known = (self.seen(), self.labels(&self.order[..self.known]));
-                match Procrustes::fit((known.0.view(), &known.1), (y, &self.target.labels[..self.cut]), &self.means) {
+                let known = (self.seen(), self.labels(&self.order[..self.known])?);
+                match Procrustes::fit((known.0.view(), &known.1), (y, &self.calibration()?), &self.means) {
                     Err(spd::Error::Input(spd::InputError::Shape { .. })) => None,
                     found => {
                         let found = found?;
@@ -269,24 +275,24 @@ impl Case {
     }
 
     /// The tested labels, predicted by a classifier that some matrices of the source trained.
-    fn predict(&self, adapted: &Adapted, at: &[usize]) -> Result<Option<Vec<i64>>, spd::Error> {
-        let labels = self.labels(at);
-        if labels.iter().all(|l| *l == labels[0]) {
+    fn predict(&self, adapted: &Adapted, at: &[usize]) -> anyhow::Result<Option<Vec<i64>>> {
+        let labels = self.labels(at)?;
+        if labels.classes().len() < 2 {
             return Ok(None); // Few trials may all be of one class: nothing to train on.
         }
         match adapted {
             Adapted::Matrices(source, target) => {
                 let train = source.select(Axis(0), at);
                 let mdm = Mdm::fit(train.view(), &labels, Metric::AffineInvariant, &self.means)?;
-                mdm.predict(target.view()).map(Some)
+                Ok(Some(mdm.predict(target.view())?))
             }
             Adapted::Weighted => {
                 let train = self.source.matrices.select(Axis(0), at);
                 let (calibration, rest) = self.target.matrices.view().split_at(Axis(0), self.cut);
-                let known = &self.target.labels[..self.cut];
-                match Mdwm::fit((train.view(), &labels), (calibration, known), self.tradeoff, &self.means) {
+                let known = self.calibration()?;
+                match Mdwm::fit((train.view(), &labels), (calibration, &known), self.tradeoff, &self.means) {
                     Err(spd::Error::Input(spd::InputError::Shape { .. })) => Ok(None),
-                    found => found?.mdm().predict(rest).map(Some),
+                    found => Ok(Some(found?.mdm().predict(rest)?)),
                 }
             }
         }

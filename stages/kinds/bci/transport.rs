@@ -8,6 +8,7 @@ use crate::shared::files::{write_json, write_npy};
 use crate::shared::params::number;
 use crate::shared::sessions::{first_day, sessions};
 use datasets::bci::Session;
+use estimator::Labels;
 use pipeline::{Context, Stage, StageResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,12 +65,12 @@ impl Stage for Transport {
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let (source, target) = sessions(ctx, p.source)?;
         let (x, y) = (source.matrices.view(), target.matrices.view());
-        let labels = (p.variant == Variant::Labels).then_some(source.labels.as_slice());
+        let labels = (p.variant == Variant::Labels).then(|| Labels::new(&source.labels)).transpose()?;
         let means = MeanParams::default().check()?;
         let common = CommonChannels::all(y.dim().1);
         let recentring = Recentring::fit(x, y, &common, &means)?;
         let params = PairsParams { iterations: p.iterations, neighbours: p.neighbours, ..PairsParams::paper() };
-        let pairs = transport_pairs(x, y, labels, &common, &recentring, &params, &means)?;
+        let pairs = transport_pairs(x, y, labels.as_ref(), &common, &recentring, &params, &means)?;
         if pairs.plan.log_domain {
             ctx.log("the plain iteration underflowed; used the log domain");
         }

@@ -11,8 +11,9 @@ use crate::shared::rows::{Row, row, write_rows};
 use anyhow::{Result, anyhow, ensure};
 use baselines::cvkt::Cvkt;
 use baselines::imputation;
+use estimator::Mask;
 use kraus::completion::Partial;
-use ndarray::{Array1, Array2, Array3, ArrayView2, Axis};
+use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, Ix1, Ix2};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,8 +109,8 @@ impl Params {
     }
 
     /// One flat row.
-    fn about(&self, mask: &Array2<bool>) -> Result<Row> {
-        let missing = 100.0 * mask.iter().filter(|seen| !**seen).count() as f64 / mask.len() as f64;
+    fn about(&self, mask: &Mask<Ix2>) -> Result<Row> {
+        let missing = 100.0 * mask.missing() as f64 / mask.flags().len() as f64;
         let (method, level, number) = (self.method, self.level, self.mask);
         let ptr = self.protocol().filter(|_| method == Method::Ptr).map(|protocol| Ptr {
             blocks: &self.blocks,
@@ -150,14 +151,14 @@ impl Stage for CompleteKernels {
 
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let kernels: Array3<f64> = one(ctx, "kernels.npy")?;
-        let mask: Array2<bool> = one(ctx, "mask.npy")?;
+        let mask = Mask::new(one::<bool, Ix2>(ctx, "mask.npy")?);
         let completed = match p.method {
             Method::Ptr => ptr(p, ctx, &kernels, &mask)?,
             Method::Cvkt => cvkt(p, ctx, &kernels, &mask)?,
             Method::Zero | Method::Mean => {
                 let fill = if p.method == Method::Zero { imputation::zero } else { imputation::mean };
-                let views = kernels.outer_iter().zip(mask.columns());
-                views.map(|(k, seen)| fill(k, &seen.to_vec())).collect::<Result<Vec<_>, _>>()?
+                let views = kernels.outer_iter().zip(columns(&mask));
+                views.map(|(k, seen)| fill(k, &seen)).collect::<Result<Vec<_>, _>>()?
             }
         };
         let about = p.about(&mask)?;
@@ -184,32 +185,37 @@ fn one<T: npy::ReadableElement, D: ndarray::Dimension>(ctx: &Context, name: &str
     read_npy(input_with(ctx, name)?.path(name)?)
 }
 
+/// The masks of the views.
+fn columns(mask: &Mask<Ix2>) -> Vec<Mask<Ix1>> {
+    (0..mask.flags().ncols()).map(|v| mask.at(Axis(1), v)).collect()
+}
+
 /// The order in which samples are cut into blocks.
-fn order(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) -> Result<Vec<usize>> {
+fn order(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Mask<Ix2>) -> Result<Vec<usize>> {
     Ok(match p.order {
         Order::ByClass => {
-            multiview::order_by_class(&one::<i64, ndarray::Ix1>(ctx, "labels.npy").map(|l: Array1<i64>| l.to_vec())?)
+            multiview::order_by_class(&one::<i64, Ix1>(ctx, "labels.npy").map(|l: Array1<i64>| l.to_vec())?)
         }
         // One shuffle per mask, the same for every model.
-        Order::Shuffled => multiview::order_shuffled(mask.nrows(), p.mask),
-        Order::Seriated => multiview::order_seriated(&kernels.outer_iter().collect::<Vec<_>>(), mask.view())?,
+        Order::Shuffled => multiview::order_shuffled(mask.flags().nrows(), p.mask),
+        Order::Seriated => multiview::order_seriated(&kernels.outer_iter().collect::<Vec<_>>(), mask)?,
     })
 }
 
-fn ptr(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) -> Result<Vec<Array2<f64>>> {
+fn ptr(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Mask<Ix2>) -> Result<Vec<Array2<f64>>> {
     let protocol = p.protocol().ok_or_else(|| anyhow!("`{}` is not a grid like 20x10", p.blocks))?;
-    let n = mask.nrows();
+    let (n, views) = mask.flags().dim();
     ensure!(protocol.p * protocol.q == n, "{} blocks of {} rows do not make {n} samples", protocol.p, protocol.q);
     let order = order(p, ctx, kernels, mask)?;
     let mut place = vec![0; n];
     order.iter().enumerate().for_each(|(to, from)| place[*from] = to);
     let mut completed = Vec::new();
-    for (v, (kernel, seen)) in kernels.outer_iter().zip(mask.columns()).enumerate() {
+    for (v, (kernel, seen)) in kernels.outer_iter().zip(columns(mask)).enumerate() {
         ensure!(!ctx.cancelled(), "cancelled");
-        ctx.progress(v as f64 / mask.ncols() as f64, multiview::VIEWS[v]);
+        ctx.progress(v as f64 / views as f64, multiview::VIEWS[v]);
         let sorted = kernel.select(Axis(0), &order).select(Axis(1), &order);
-        let both = |(i, j): (usize, usize)| if seen[order[i]] && seen[order[j]] { 1.0 } else { 0.0 };
-        let partial = Partial::new(sorted.view(), Array2::from_shape_fn((n, n), both).view())?;
+        let both = |(i, j): (usize, usize)| seen[order[i]] && seen[order[j]];
+        let partial = Partial::new(sorted.view(), &Mask::new(Array2::from_shape_fn((n, n), both)))?;
         let done = protocol.complete(ctx, &partial, ctx.seed().wrapping_add(v as u64))?;
         let back = done.matrix.select(Axis(0), &place).select(Axis(1), &place);
         completed.push(back);
@@ -217,15 +223,14 @@ fn ptr(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) ->
     Ok(completed)
 }
 
-fn cvkt(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Array2<bool>) -> Result<Vec<Array2<f64>>> {
+fn cvkt(p: &Params, ctx: &Context, kernels: &Array3<f64>, mask: &Mask<Ix2>) -> Result<Vec<Array2<f64>>> {
     let method = Cvkt { nystrom: p.nystrom.clone(), rank: p.rank_levels.clone(), seed: ctx.seed(), ..Cvkt::default() };
     let views: Vec<_> = kernels.outer_iter().collect();
-    let seen: Vec<Vec<bool>> = mask.columns().into_iter().map(|c| c.to_vec()).collect();
     let mut completed = Vec::new();
     for v in 0..views.len() {
         ensure!(!ctx.cancelled(), "cancelled");
         ctx.progress(v as f64 / views.len() as f64, multiview::VIEWS[v]);
-        completed.push(method.complete(&views, &seen, v)?.completed);
+        completed.push(method.complete(&views, mask, v)?.completed);
     }
     Ok(completed)
 }

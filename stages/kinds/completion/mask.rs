@@ -48,7 +48,8 @@ impl Stage for Mask {
                 100.0 * most
             ));
         }
-        write_npy(&ctx.output("mask.npy")?, &multiview::random_mask(samples, views, level.min(most), p.mask)?)?;
+        let mask = multiview::random_mask(samples, views, level.min(most), p.mask)?;
+        write_npy(&ctx.output("mask.npy")?, &mask.into_flags())?;
         Ok(())
     }
 }

@@ -6,8 +6,9 @@ use crate::shared::protocol::{BLOCKS, Protocol, completion_params};
 use crate::shared::rows::{row, write_rows};
 use anyhow::{Result, anyhow};
 use baselines::{Regressor, TensorTrain, TraceRegression, Training};
+use estimator::Mask;
 use kraus::completion::{Partial, assemble, blocks};
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, Ix2};
 use pipeline::{Context, Environment, ParamError, Stage, StageError, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -113,8 +114,8 @@ impl Stage for CompleteMatrix {
     fn run(&self, p: &Params, ctx: &Context) -> StageResult {
         let input = input_with(ctx, "truth.npy")?;
         let truth: Array2<f64> = read_npy(input.path("truth.npy")?)?;
-        let mask: Array2<f64> = read_npy(input.path("mask.npy")?)?;
-        let partial = Partial::new(truth.view(), mask.view())?;
+        let mask = Mask::from_zeros_and_ones(read_npy::<f64, Ix2>(input.path("mask.npy")?)?.view())?;
+        let partial = Partial::new(truth.view(), &mask)?;
         let prediction = match p.method {
             Method::Ptr | Method::TraceKraus => p.protocol().complete(ctx, &partial, ctx.seed())?.prediction,
             Method::Trace => trace(&partial, p.p, p.q, ctx.seed())?,
@@ -122,8 +123,9 @@ impl Stage for CompleteMatrix {
             Method::TensorTrain => tensor_train(p, &partial, ctx.seed())?,
             Method::Mean => Array2::from_elem(truth.dim(), partial.values().sum() / partial.observed() as f64),
         };
-        let mean = |seen: f64, f: &dyn Fn((usize, usize)) -> f64| {
-            let at = || mask.indexed_iter().filter(|(_, m)| **m == seen);
+        let flags = mask.flags();
+        let mean = |seen: bool, f: &dyn Fn((usize, usize)) -> f64| {
+            let at = || flags.indexed_iter().filter(|(_, m)| **m == seen);
             at().map(|(at, _)| f(at)).sum::<f64>() / at().count().max(1) as f64
         };
         let error = |at: (usize, usize)| (prediction[at] - truth[at]).powi(2);
@@ -139,9 +141,9 @@ impl Stage for CompleteMatrix {
             solver: p.solver,
             rescale: p.rescale,
             epochs: p.epochs,
-            mse: mean(0.0, &error),
-            scale: mean(0.0, &|at| truth[at].powi(2)),
-            observed_mse: mean(1.0, &error),
+            mse: mean(false, &error),
+            scale: mean(false, &|at| truth[at].powi(2)),
+            observed_mse: mean(true, &error),
         };
         write_npy(&ctx.output("filled.npy")?, &partial.filled(prediction.view()))?;
         Ok(write_rows(ctx, &[row(&line)?])?)
@@ -160,8 +162,8 @@ fn units(p: usize, pairs: &[(usize, usize)]) -> Array3<f64> {
 /// The blocks of a p x p grid all of whose entries are observed, in an order by seed: a validation set at its end is a random one.
 fn observed_blocks(partial: &Partial, p: usize, q: usize, seed: u64) -> Result<Vec<(usize, usize)>> {
     let all: Vec<(usize, usize)> = (0..p).flat_map(|i| (0..p).map(move |j| (i, j))).collect();
-    let whole = blocks(partial.mask(), q, &all);
-    let seen = all.iter().zip(whole.outer_iter()).filter(|(_, m)| m.iter().all(|m| *m == 1.0));
+    let whole = blocks(partial.mask().flags(), q, &all);
+    let seen = all.iter().zip(whole.outer_iter()).filter(|(_, m)| m.iter().all(|m| *m));
     let mut pairs: Vec<(usize, usize)> = seen.map(|(pair, _)| *pair).collect();
     pairs.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     if pairs.is_empty() {

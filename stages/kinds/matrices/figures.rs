@@ -6,7 +6,8 @@ use crate::shared::render::{Drawings, figure, table};
 use crate::shared::results::read_results;
 use crate::shared::rows::{ROWS, Row};
 use anyhow::{Context as _, Result};
-use ndarray::Array2;
+use estimator::Mask;
+use ndarray::{Array2, Ix2};
 use pipeline::{Context, Input};
 use report::frames::Results;
 use report::polars::prelude::{DataFrame, Expr, JoinType};
@@ -71,8 +72,8 @@ fn target(ctx: &Context, wanted: &[(&str, &str)]) -> Result<(Array2<f64>, Array2
     let found = inputs_with(ctx, "truth.npy")?;
     let input = found.into_iter().find(|i| fits(i)).with_context(|| format!("no simulated matrix with {wanted:?}"))?;
     let truth: Array2<f64> = read_npy(input.path("truth.npy")?)?;
-    let mask: Array2<f64> = read_npy(input.path("mask.npy")?)?;
-    let holes = Array2::from_shape_fn(truth.dim(), |at| if mask[at] == 1.0 { truth[at] } else { f64::NAN });
+    let mask = Mask::from_zeros_and_ones(read_npy::<f64, Ix2>(input.path("mask.npy")?)?.view())?;
+    let holes = Array2::from_shape_fn(truth.dim(), |at| if mask[at] { truth[at] } else { f64::NAN });
     Ok((truth, holes))
 }
 

@@ -6,9 +6,10 @@
 
 use crate::shared::files::write_npy;
 use crate::shared::params::{number, ratio};
+use estimator::Mask;
 use kraus::KrausMap;
 use kraus::simulate::Recipe;
-use ndarray::{Array2, s};
+use ndarray::{Array2, Ix2, s};
 use pipeline::{Context, ParamError, Stage, StageResult};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -86,7 +87,7 @@ impl Stage for SimulateMatrices {
             truth -= 2.0 * least;
         }
         write_npy(&ctx.output("truth.npy")?, &truth)?;
-        write_npy(&ctx.output("mask.npy")?, &mask(params))?;
+        write_npy(&ctx.output("mask.npy")?, &mask(params).zeros_and_ones::<f64>())?;
         Ok(())
     }
 }
@@ -96,8 +97,8 @@ fn seed(name: &str) -> u64 {
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// 1 where observed.
-fn mask(params: &Params) -> Array2<f64> {
+/// Which entries are observed.
+fn mask(params: &Params) -> Mask<Ix2> {
     let (pattern, n) = (params.pattern, params.p * params.q);
     let side = if pattern == Pattern::Entries { 1 } else { params.q };
     let count = n / side;
@@ -110,11 +111,11 @@ fn mask(params: &Params) -> Array2<f64> {
     pairs.shuffle(&mut ChaCha8Rng::seed_from_u64(seed(&format!("mask/{}/{}", params.matrix, params.mask))));
     let level = if pattern == Pattern::Diagonal { 1.0 } else { params.level };
     let missing = ((level * pairs.len() as f64).round() as usize).clamp(1, pairs.len());
-    let mut mask = Array2::ones((n, n));
+    let mut mask = Array2::from_elem((n, n), true);
     for &(i, j) in &pairs[..missing] {
         for (a, b) in [(i, j), (j, i)] {
-            mask.slice_mut(s![a * side..(a + 1) * side, b * side..(b + 1) * side]).fill(0.0);
+            mask.slice_mut(s![a * side..(a + 1) * side, b * side..(b + 1) * side]).fill(false);
         }
     }
-    mask
+    Mask::new(mask)
 }

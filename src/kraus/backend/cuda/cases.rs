@@ -8,7 +8,8 @@ use crate::map::KrausMap;
 use crate::map::{Architecture, Gamma};
 use crate::solvers::adam::AdamParams;
 use crate::solvers::{Start, Stopping};
-use ndarray::Array3;
+use estimator::Mask;
+use ndarray::{Array3, Ix3};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -139,7 +140,7 @@ struct Set<T> {
     x: Array3<T>,
     units: Vec<(usize, usize)>,
     y: Array3<T>,
-    mask: Array3<T>,
+    mask: Mask<Ix3>,
 }
 
 impl<T: Scalar> Set<T> {
@@ -154,8 +155,8 @@ impl<T: Scalar> Set<T> {
         let noise = random::<T>(rng, l, q, |_| all).mapv(|e| e * T::of(0.1));
         let y =
             if case.kind == Kind::Units { truth.apply_units(&units)? } else { truth.apply_batch(x.view())? } + noise;
-        let mask = random::<T>(rng, l, q, |_| all).mapv(|m| T::of(if m.as_f64() > -0.3 { 1.0 } else { 0.0 }));
-        Ok(Self { x, units, y, mask })
+        let mask = random::<T>(rng, l, q, |_| all).mapv(|m| m.as_f64() > -0.3);
+        Ok(Self { x, units, y, mask: Mask::new(mask) })
     }
 
     fn problem(&self, case: &Case) -> Result<Problem<'_, T>, Error> {
@@ -163,7 +164,7 @@ impl<T: Scalar> Set<T> {
             true => Problem::units(case.dims[0], self.units.clone(), self.y.view())?,
             false => Problem::matrices(self.x.view(), self.y.view())?,
         };
-        if case.masked { problem.with_mask(self.mask.view()) } else { Ok(problem) }
+        if case.masked { problem.with_mask(&self.mask) } else { Ok(problem) }
     }
 }
 

@@ -174,7 +174,7 @@ pub(super) fn need<T: Scalar>(job: &Job<'_, T>, models: &[Model<T>]) -> u64 {
     let sizes = s.sizes();
     let data = |d: &Problem<'_, T>| {
         let (p, q) = (if s.units { 0 } else { d.p() }, d.q());
-        d.len() * (p * p + q * q * if d.mask().is_some() { 2 } else { 1 })
+        d.len() * (p * p + q * q * if d.is_masked() { 2 } else { 1 })
     };
     let steps = job.problem.len().div_ceil(s.n);
     let scalars = data(job.problem) + job.validation.map_or(0, data) + sizes.scalars() + s.models * (steps + 3);

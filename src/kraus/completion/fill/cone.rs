@@ -61,8 +61,8 @@ pub(super) fn keep(partial: &Partial, start: Array2<f64>, always: bool, expected
 /// ||x - start|| / ||start|| over the missing entries.
 fn moved(partial: &Partial, start: &Array2<f64>, x: &Array2<f64>) -> f64 {
     let (mut change, mut size) = (0.0, 0.0);
-    for ((m, a), b) in partial.mask().iter().zip(start).zip(x) {
-        if *m == 0.0 {
+    for ((m, a), b) in partial.mask().flags().iter().zip(start).zip(x) {
+        if !*m {
             change += (a - b).powi(2);
             size += a * a;
         }

@@ -10,6 +10,7 @@ use super::trial::{Trial, Wrong};
 use super::walk::{Walk, lowered};
 use super::{MEAN, Prediction, SOFT, Score, Watch, ZERO};
 use crate::error::Result;
+use estimator::Mask;
 use ndarray::Array2;
 use rayon::prelude::*;
 
@@ -131,15 +132,16 @@ pub(super) fn target_of(partial: &Partial, diagonal: bool) -> Result<Partial> {
     if diagonal {
         return Ok(partial.clone());
     }
-    let eye = Array2::eye(partial.n());
-    Ok(partial.without(eye.view()).unwrap_or_else(|_| partial.clone()))
+    let n = partial.n();
+    let eye = Mask::new(Array2::from_shape_fn((n, n), |(i, j)| i == j));
+    Ok(partial.without(&eye).unwrap_or_else(|_| partial.clone()))
 }
 
 /// Z with the diagonal by rule: the observed diagonal's mean, or Z_ii plus the mean of what observed entries exceed it by, whichever explains
 /// the observed diagonal better.
 pub(super) fn with_diagonal(partial: &Partial, z: &Array2<f64>) -> Array2<f64> {
     let mut out = z.clone();
-    let seen: Vec<usize> = (0..partial.n()).filter(|i| partial.mask()[[*i, *i]] == 1.0).collect();
+    let seen: Vec<usize> = (0..partial.n()).filter(|i| partial.mask()[[*i, *i]]).collect();
     if seen.is_empty() {
         return out;
     }

@@ -5,20 +5,21 @@
 //! number of pairs of which both rows are missing grows with the square of it.
 
 use super::super::partial::Partial;
-use ndarray::Array2;
+use estimator::Mask;
+use ndarray::{Array2, Ix2};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// 1 at hidden entries, symmetric.
-pub(super) fn entries(partial: &Partial, seed: u64) -> Array2<f64> {
+/// The hidden entries; symmetric.
+pub(super) fn entries(partial: &Partial, seed: u64) -> Mask<Ix2> {
     let (n, mask) = (partial.n(), partial.mask());
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x6869_6465);
-    let mut hidden = Array2::zeros((n, n));
+    let mut hidden = Array2::from_elem((n, n), false);
     let (mut off, mut diagonal): (Vec<(usize, usize)>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
     for i in 0..n {
-        off.extend((0..i).filter(|j| mask[[i, *j]] == 1.0).map(|j| (i, j)));
-        diagonal.extend((mask[[i, i]] == 1.0).then_some((i, i)));
+        off.extend((0..i).filter(|j| mask[[i, *j]]).map(|j| (i, j)));
+        diagonal.extend(mask[[i, i]].then_some((i, i)));
     }
     let missing_off = (n * (n - 1) / 2 - off.len()) as f64 / (n * (n - 1) / 2).max(1) as f64;
     let missing_diagonal = (n - diagonal.len()) as f64 / n as f64;
@@ -30,10 +31,10 @@ pub(super) fn entries(partial: &Partial, seed: u64) -> Array2<f64> {
         list.shuffle(&mut rng);
         let count = (list.len() as f64 * share).round() as usize;
         for &(i, j) in &list[..count.min(list.len())] {
-            (hidden[[i, j]], hidden[[j, i]]) = (1.0, 1.0);
+            (hidden[[i, j]], hidden[[j, i]]) = (true, true);
         }
     }
-    hidden
+    Mask::new(hidden)
 }
 
 /// Positions to hide among `seen` rows when `missing` rows are missing: at least one, at most half.

@@ -38,8 +38,9 @@ pub(crate) mod spectral {
 
 use super::partial::Partial;
 use crate::error::{InputError, Result};
+use estimator::Mask;
 use linalg::eigh;
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 /// What the completed matrix must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -191,8 +192,10 @@ pub fn fill_from(partial: &Partial, prediction: Array2<f64>, params: &FillParams
 
 /// The rows and columns of `keep`.
 fn select(partial: &Partial, keep: &[usize]) -> Result<Partial> {
-    let cut = |m: ArrayView2<'_, f64>| Array2::from_shape_fn((keep.len(), keep.len()), |(a, b)| m[[keep[a], keep[b]]]);
-    Partial::new(cut(partial.values()).view(), cut(partial.mask()).view())
+    let (size, all, mask) = ((keep.len(), keep.len()), partial.values(), partial.mask());
+    let values = Array2::from_shape_fn(size, |(a, b)| all[[keep[a], keep[b]]]);
+    let seen = Array2::from_shape_fn(size, |(a, b)| mask[[keep[a], keep[b]]]);
+    Partial::new(values.view(), &Mask::new(seen))
 }
 
 /// Scores of entries and of rows in one list: squares weighted by how many missing entries are of each kind.
@@ -244,7 +247,7 @@ fn finish(
     let norm = values.iter().map(|v| v * v).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
     let outside = values.iter().map(|v| v.min(0.0).powi(2)).sum::<f64>().sqrt() / norm;
     let (mut moved, mut scale) = (0.0f64, f64::MIN_POSITIVE);
-    for (at, _) in partial.mask().indexed_iter().filter(|(_, w)| **w == 1.0) {
+    for (at, _) in partial.mask().flags().indexed_iter().filter(|(_, w)| **w) {
         moved = moved.max((matrix[at] - partial.values()[at]).abs());
         scale = scale.max(partial.values()[at].abs());
     }

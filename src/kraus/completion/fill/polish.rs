@@ -35,7 +35,7 @@ pub(super) fn polish(partial: &Partial, start: Array2<f64>, mu: f64, iterations:
 }
 
 fn evaluate(partial: &Partial, w: ArrayView2<'_, f64>, mu: f64, gradient: &mut [f64]) -> f64 {
-    let (values, mask, rank) = (partial.values(), partial.mask(), w.ncols());
+    let (values, mask, rank) = (partial.values(), partial.weights(), w.ncols());
     let tiles: Vec<_> = gradient
         .chunks_mut(TILE * rank)
         .zip(w.axis_chunks_iter(Axis(0), TILE))

@@ -62,9 +62,11 @@ impl Iterate {
         let (mut ahead, mut t) = (self.z.clone(), 1.0f64);
         let mut whole = Array2::zeros((n, n));
         for _ in 0..limits.iterations {
-            Zip::from(&mut whole).and(&partial.values()).and(&partial.mask()).and(&ahead).par_for_each(|w, v, m, a| {
-                *w = if *m == 1.0 { *v } else { *a };
-            });
+            Zip::from(&mut whole).and(&partial.values()).and(&partial.weights()).and(&ahead).par_for_each(
+                |w, v, m, a| {
+                    *w = if *m == 1.0 { *v } else { *a };
+                },
+            );
             let mut pairs = if n <= SMALL { all(whole.view())? } else { self.follow(&whole, limits)? };
             let rank = pairs.values.iter().take_while(|v| **v > lambda).count();
             pairs.values = pairs.values.slice(s![..rank]).mapv(|v| v - lambda);

@@ -6,7 +6,8 @@ use super::shrink::Iterate;
 use super::walk::{Walk, lowered};
 use super::{SOFT, Watch, hide};
 use crate::error::Result;
-use ndarray::{Array2, ArrayView2};
+use estimator::Mask;
+use ndarray::{Array2, ArrayView2, Ix2};
 use std::collections::BTreeMap;
 
 /// A path ends when the error has risen to this multiple of the least.
@@ -26,7 +27,7 @@ pub(super) struct Trial<'a> {
     partial: &'a Partial,
     /// What is left to fit to.
     reduced: Partial,
-    hidden: Array2<f64>,
+    hidden: Mask<Ix2>,
     /// The steps by their place in the path: without the diagonal, with it.
     families: [BTreeMap<usize, Step>; 2],
 }
@@ -35,7 +36,7 @@ impl<'a> Trial<'a> {
     /// Draws and walks both paths. `draw` is the seed and the number of the draw.
     pub fn run(partial: &'a Partial, path: &[f64], top: f64, draw: (u64, u64), watch: Watch<'_>) -> Result<Self> {
         let hidden = hide::entries(partial, draw.0.wrapping_add(draw.1 << 32));
-        let reduced = partial.without(hidden.view())?;
+        let reduced = partial.without(&hidden)?;
         let mut out = Self { partial, reduced, hidden, families: Default::default() };
         for diagonal in [false, true] {
             out.walk(path, top, diagonal, watch)?;
@@ -105,8 +106,8 @@ impl<'a> Trial<'a> {
     /// How wrong a prediction of the hidden entries is.
     fn wrong(&self, m: ArrayView2<'_, f64>) -> Wrong {
         let mut out = Wrong::default();
-        for ((at, h), v) in self.hidden.indexed_iter().zip(&m) {
-            if *h == 1.0 {
+        for ((at, hidden), v) in self.hidden.flags().indexed_iter().zip(&m) {
+            if *hidden {
                 let truth = self.partial.values()[at];
                 let off = v - truth;
                 out =

@@ -18,11 +18,11 @@ pub(super) fn average(n: usize, views: &[Partial]) -> Option<Array2<f64>> {
     }
     let (mut sum, mut count) = (Array2::<f64>::zeros((n, n)), Array2::<f64>::zeros((n, n)));
     for view in views {
-        let seen: Vec<usize> = (0..n).filter(|i| view.mask()[[*i, *i]] == 1.0).collect();
+        let seen: Vec<usize> = (0..n).filter(|i| view.mask()[[*i, *i]]).collect();
         let level = seen.iter().map(|i| view.values()[[*i, *i]]).sum::<f64>() / seen.len().max(1) as f64;
         if level > 0.0 {
             sum.scaled_add(1.0 / level, &view.values());
-            count += &view.mask();
+            count += &view.weights();
         }
     }
     ndarray::Zip::from(&mut sum).and(&count).for_each(|s, c| *s /= c.max(1.0));

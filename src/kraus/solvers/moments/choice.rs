@@ -31,7 +31,7 @@ fn sample_flops<T: Real>(problem: &Problem<'_, T>, rank: usize) -> f64 {
 /// The moments of a problem that has them.
 pub(crate) fn moments_of<T: Real>(problem: &Problem<'_, T>) -> Option<Result<Moments>> {
     match problem.inputs() {
-        Inputs::Matrices(x) if problem.mask().is_none() => {
+        Inputs::Matrices(x) if !problem.is_masked() => {
             let basis = if problem.symmetric_inputs().iter().all(|s| *s) { Basis::Symmetric } else { Basis::Full };
             Some(Moments::of(x.view(), problem.targets(), basis))
         }
@@ -46,7 +46,7 @@ pub(crate) fn choose_moments<T: Real>(
     source: LossSource,
     solver: &'static str,
 ) -> std::result::Result<(Option<Moments>, String), FitError> {
-    let has = arch.ranks.len() == 1 && problem.mask().is_none() && matches!(problem.inputs(), Inputs::Matrices(_));
+    let has = arch.ranks.len() == 1 && !problem.is_masked() && matches!(problem.inputs(), Inputs::Matrices(_));
     if !has {
         if source == LossSource::Moments {
             let why = "moments describe one unmasked map on matrices; use the samples".into();

@@ -210,8 +210,8 @@ fn a_completion_trains_on_the_gpu() {
     use kraus::completion::{CompletionParams, Partial, complete_by, complete_with};
     let Some(_standin) = open(Load::Whole) else { return };
     let truth = KrausMap::<f64>::glorot(2, 3, 4, 9).unwrap().choi().matrix().to_owned();
-    let mask = ndarray::Array2::from_shape_fn((12, 12), |(i, j)| f64::from(u8::from((i * j + i + j) % 4 != 1)));
-    let partial = Partial::new(truth.view(), mask.view()).unwrap();
+    let mask = kraus::Mask::new(ndarray::Array2::from_shape_fn((12, 12), |(i, j)| (i * j + i + j) % 4 != 1));
+    let partial = Partial::new(truth.view(), &mask).unwrap();
     let adam =
         AdamParams { stopping: Stopping::after(20), batch: 4, rate: 0.01, ..AdamParams::default() }.check().unwrap();
     for gamma in [Gamma::None, Gamma::Clamp(0.05)] {

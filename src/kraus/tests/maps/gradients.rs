@@ -1,6 +1,6 @@
 //! Hand-written gradients against central differences in f64: every depth, with and without clamp, mask, symmetry.
 
-use kraus::{Architecture, Gamma, KrausMap, Problem, Stack, loss_and_gradient};
+use kraus::{Architecture, Gamma, KrausMap, Mask, Problem, Stack, loss_and_gradient};
 use ndarray::{Array2, Array3, Axis};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -72,7 +72,7 @@ fn gradients_agree_with_central_differences() {
                             x.assign(&a);
                         }
                     }
-                    mask.mapv_inplace(|v| f64::from(u8::from(v > -0.2)));
+                    let mask = Mask::new(mask.mapv(|v| v > -0.2));
                     let pairs = vec![(0, 1), (1, 1), (2, 0), (3, 3), (1, 2), (0, 3), (2, 2)];
                     let problem = if kind == "units" {
                         Problem::units(4, pairs, y.view())
@@ -80,7 +80,7 @@ fn gradients_agree_with_central_differences() {
                         Problem::matrices(x.view(), y.view())
                     };
                     let problem = problem.unwrap();
-                    let problem = if masked { problem.with_mask(mask.view()).unwrap() } else { problem };
+                    let problem = if masked { problem.with_mask(&mask).unwrap() } else { problem };
                     assert_eq!(problem.is_symmetric(), kind == "symmetric");
                     let e = error(&stack, &problem);
                     assert!(e < 1e-6, "depth {depth} {gamma:?} masked {masked} {kind} {l}: {e:e}");
@@ -140,14 +140,15 @@ fn forward_pass_agrees_with_the_plain_definition() {
 #[test]
 fn the_choi_matrix_gives_the_gradient_of_the_operators() {
     let (x, y) = (psd(random((84, 6, 6), 2)), symmetric(random((84, 4, 4), 3)));
-    let mask = random((84, 4, 4), 4).mapv(|v| if v > 0.3 { 0.0 } else { 1.0 });
-    let mask = &mask * &mask.view().permuted_axes([0, 2, 1]);
+    let mask = random((84, 4, 4), 4).mapv(|v| v <= 0.3);
+    let mask = &mask & &mask.view().permuted_axes([0, 2, 1]);
     for masked in [false, true] {
         let stack = Stack::<f64>::glorot(&Architecture::deep(&[6, 4], 12, Gamma::None), 1).unwrap();
         let of = |from: usize, to: usize| {
             let part = ndarray::s![from..to, .., ..];
             let problem = Problem::matrices(x.slice(part), y.slice(part)).unwrap();
-            let problem = if masked { problem.with_mask(mask.slice(part)).unwrap() } else { problem };
+            let here = Mask::new(mask.slice(part).to_owned());
+            let problem = if masked { problem.with_mask(&here).unwrap() } else { problem };
             loss_and_gradient(&stack, &problem).unwrap()
         };
         let (loss, gradient) = of(0, 84);

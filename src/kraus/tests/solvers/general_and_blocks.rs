@@ -2,11 +2,11 @@
 
 use kraus::simulate::{Recipe, Samples, Split};
 use kraus::{
-    AdamParams, Architecture, BlockCoordinateParams, Gamma, GeneralMap, KrausMap, LbfgsParams, LossSource, Problem,
-    Solver, Start, Stopping, tr_m,
+    AdamParams, Architecture, BlockCoordinateParams, Gamma, GeneralMap, KrausMap, LbfgsParams, LossSource, Mask,
+    Problem, Solver, Start, Stopping, tr_m,
 };
 use linalg::matmul;
-use ndarray::{Array2, Array3, Axis};
+use ndarray::{Array2, Array3};
 
 fn noise(shape: (usize, usize, usize), k: f64) -> Array3<f64> {
     Array3::from_shape_fn(shape, |(s, i, j)| ((s * s * 13 + s * (i * 5 + j * 3) + i * i * 7 + j) as f64 * k).sin())
@@ -27,9 +27,9 @@ fn apply_is_the_definition() {
 #[test]
 fn gradient_agrees_with_differences() {
     let (x, y) = (noise((70, 4, 4), 0.9), noise((70, 3, 3), 1.7));
-    let mask = y.mapv(|v| if v > 0.3 { 0.0 } else { 1.0 });
+    let mask = Mask::new(y.mapv(|v| v <= 0.3));
     let plain = Problem::matrices(x.view(), y.view()).unwrap();
-    let masked = plain.clone().with_mask(mask.view()).unwrap();
+    let masked = plain.clone().with_mask(&mask).unwrap();
     let pairs: Vec<_> = (0..16).map(|k| (k / 4, k % 4)).collect();
     let targets = noise((16, 3, 3), 0.4);
     let units = Problem::units(4, pairs, targets.view()).unwrap();
@@ -124,11 +124,8 @@ fn lbfgs_with_mask_and_units() {
     let truth = KrausMap::<f64>::glorot(2, 3, 5, 2).unwrap();
     let pairs: Vec<_> = (0..25).map(|k| (k / 5, k % 5)).collect();
     let y = truth.apply_units(&pairs).unwrap();
-    let mut mask = Array3::ones(y.dim());
-    for (k, mut m) in mask.axis_iter_mut(Axis(0)).enumerate() {
-        m[[k % 3, (k / 3) % 3]] = 0.0;
-    }
-    let problem = Problem::units(5, pairs, y.view()).unwrap().with_mask(mask.view()).unwrap();
+    let mask = Mask::new(Array3::from_shape_fn(y.dim(), |(k, i, j)| (i, j) != (k % 3, (k / 3) % 3)));
+    let problem = Problem::units(5, pairs, y.view()).unwrap().with_mask(&mask).unwrap();
     let fit = LbfgsParams::default().check().unwrap().fit(&problem, Start::single(5, 3, 2, 4)).unwrap();
     assert!(truth.distance(&fit.model.layers()[0]).unwrap() < 1e-6);
     assert!(fit.history.notes.iter().any(|n| n == "on the samples"));
@@ -167,19 +164,19 @@ fn the_general_map_never_returns_nan() {
 /// themselves are those of the objective of all parameters.
 #[test]
 fn one_operator_at_a_time_is_the_same_descent() {
-    for masked in [false, true] {
+    for (masked, rank) in [(false, 4), (true, 4), (false, 1), (true, 1)] {
         let recipe = Recipe { p: 6, q: 3, rank: 3, noise: 0.1, seed: 8 };
         let train: Samples<f64> = recipe.samples(Split::Train, 0..50);
-        let mask = noise((50, 3, 3), 1.0).mapv(|v| f64::from(u8::from(v > -0.5)));
+        let mask = Mask::new(noise((50, 3, 3), 1.0).mapv(|v| v > -0.5));
         let problem = Problem::matrices(train.x.view(), train.y.view()).unwrap();
-        let problem = if masked { problem.with_mask(mask.view()).unwrap() } else { problem };
+        let problem = if masked { problem.with_mask(&mask).unwrap() } else { problem };
         let params = BlockCoordinateParams { source: LossSource::Samples, stopping: Stopping::after(4), steps: 3 };
-        let fit = params.check().unwrap().fit(&problem, Start::single(6, 3, 4, 1)).unwrap();
+        let fit = params.check().unwrap().fit(&problem, Start::single(6, 3, rank, 1)).unwrap();
         // By the definition: L-BFGS on one block of the loss of the whole stack.
-        let mut stack = Start::single(6, 3, 4, 1).stack(&problem).unwrap();
+        let mut stack = Start::single(6, 3, rank, 1).stack(&problem).unwrap();
         for loss in &fit.history.loss {
             let mut last = f64::NAN;
-            for k in 0..4 {
+            for k in 0..rank {
                 let at = k * 18..(k + 1) * 18;
                 let mut all = stack.to_vec();
                 let start = all[at.clone()].to_vec();

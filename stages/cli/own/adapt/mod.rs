@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<u8> {
         let learned = adapt(
             source.matrices.view(),
             target.matrices.view(),
-            source.labels.as_deref(),
+            source.labels.as_ref(),
             &common,
             &params,
             &mut |_, _, _| true,

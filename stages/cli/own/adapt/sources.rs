@@ -4,6 +4,7 @@ use super::super::arrays::ArrayInput;
 use super::super::times;
 use super::Args;
 use anyhow::{Context, Result, bail, ensure};
+use estimator::Labels;
 use ndarray::Array3;
 use spd::{CommonChannels, Reduction};
 
@@ -14,7 +15,7 @@ pub struct Domain {
     /// (k, n, n).
     pub matrices: Array3<f64>,
     /// Class of each matrix.
-    pub labels: Option<Vec<i64>>,
+    pub labels: Option<Labels>,
 }
 
 /// Everything that the procedure needs.
@@ -32,7 +33,10 @@ impl Domains {
         let read = |file: &str, what: &str, labels: Option<&String>| -> Result<Domain> {
             let mut source = ArrayInput::open(file)?;
             let matrices = if args.reduce { source.whole(what)? } else { source.definite(what)? };
-            let labels = labels.map(|f| ArrayInput::open(f)?.labels(matrices.dim().0, file)).transpose()?;
+            let parse = |f: &String| -> Result<Labels> {
+                Ok(Labels::new(&ArrayInput::open(f)?.labels(matrices.dim().0, file)?)?)
+            };
+            let labels = labels.map(parse).transpose()?;
             ensure!(
                 matrices.dim().0 > 1,
                 "{file} holds one matrix; a domain needs two at least, for a mean and a spread"
@@ -44,7 +48,7 @@ impl Domains {
         let mut target = read(&args.target, "the target", args.target_labels.as_ref())?;
         if let (Some(file), Some(labels)) = (&args.target_labels, &target.labels) {
             ensure!(
-                labels.iter().any(|l| *l != labels[0]),
+                labels.classes().len() > 1,
                 "{file}: all labels are {}; an accuracy needs two classes: leave out --target-labels",
                 labels[0]
             );

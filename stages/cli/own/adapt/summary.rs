@@ -6,6 +6,7 @@ use super::Args;
 use super::sources::Domain;
 use crate::cli::text::count;
 use anyhow::Result;
+use estimator::Labels;
 use serde_json::json;
 use spd::{Adaptation, ClassFilter, CommonChannels, CostIn, Mdm, MeanParams, Metric, PairsParams, Reduction};
 
@@ -89,7 +90,7 @@ pub fn maps(facts: &mut Facts, args: &Args, sources: &[Domain], target: &Domain,
         let folds = 5.min(target.matrices.dim().0);
         let params = MeanParams::default().check()?;
         let predicted = Mdm::cross_validate(target.matrices.view(), truth, folds, Metric::AffineInvariant, &params)?;
-        let s = spd::scores(truth, &predicted)?;
+        let s = spd::scores(&truth.values().collect::<Vec<_>>(), &predicted)?;
         facts.say(
             "target alone",
             format!(
@@ -142,7 +143,13 @@ fn distance(facts: &mut Facts, key: &str, one: &Adaptation, target: &Domain) -> 
 }
 
 /// MDM trained on the labelled sources as they are, recentred and mapped, tested on the target.
-fn accuracy(facts: &mut Facts, sources: &[Domain], target: &Domain, truth: &[i64], found: &[Adaptation]) -> Result<()> {
+fn accuracy(
+    facts: &mut Facts,
+    sources: &[Domain],
+    target: &Domain,
+    truth: &Labels,
+    found: &[Adaptation],
+) -> Result<()> {
     let params = MeanParams::default().check()?;
     for (source, one) in sources.iter().zip(found) {
         let Some(labels) = &source.labels else { continue };

@@ -5,6 +5,7 @@ use crate::cli::output as print;
 use crate::cli::own::facts::{Facts, number};
 use crate::cli::text::{Table, count};
 use anyhow::{Result, ensure};
+use estimator::Mask;
 use kraus::completion::{Completion, CompletionParams, HoldOut, Partial, candidates, choose, complete};
 use kraus::{LbfgsParams, Stopping};
 use ndarray::{Array2, ArrayView2, Axis, s};
@@ -27,8 +28,8 @@ pub fn predict(args: &Args, partial: &Partial, views: &[Partial], facts: &mut Fa
         }
     }
     let Some(order) = order else { return in_order(args, partial, depth, facts) };
-    let moved = |m: ArrayView2<'_, f64>| m.select(Axis(0), &order).select(Axis(1), &order);
-    let sorted = Partial::new(moved(partial.values()).view(), moved(partial.mask()).view())?;
+    let values = partial.values().select(Axis(0), &order).select(Axis(1), &order);
+    let sorted = Partial::new(values.view(), &partial.mask().select(Axis(0), &order).select(Axis(1), &order))?;
     let found = in_order(args, &sorted, depth, facts)?;
     let mut back = Array2::zeros((n, n));
     for (a, &i) in order.iter().enumerate() {
@@ -47,12 +48,12 @@ fn seriated(partial: &Partial, views: &[Partial]) -> Result<Vec<usize>> {
     let whole = |m: &Partial| -> Vec<bool> {
         let empty = m.empty_rows();
         let seen: Vec<usize> = (0..n).filter(|i| !empty.contains(i)).collect();
-        (0..n).map(|i| seen.contains(&i) && seen.iter().all(|j| m.mask()[[i, *j]] == 1.0)).collect()
+        (0..n).map(|i| seen.contains(&i) && seen.iter().all(|j| m.mask()[[i, *j]])).collect()
     };
     let columns: Vec<Vec<bool>> = all.iter().map(|m| whole(m)).collect();
-    let mask = Array2::from_shape_fn((n, all.len()), |(i, v)| columns[v][i]);
+    let mask = Mask::new(Array2::from_shape_fn((n, all.len()), |(i, v)| columns[v][i]));
     let kernels: Vec<ArrayView2<'_, f64>> = all.iter().map(|m| m.values()).collect();
-    Ok(multiview::order_seriated(&kernels, mask.view())?)
+    Ok(multiview::order_seriated(&kernels, &mask)?)
 }
 
 fn in_order(args: &Args, partial: &Partial, depth: usize, facts: &mut Facts) -> Result<Array2<f64>> {
@@ -94,12 +95,10 @@ fn padded(args: &Args, partial: &Partial, depth: usize, facts: &mut Facts) -> Re
         return Ok(partial.clone());
     }
     facts.say("padding", format!("{} to make whole blocks", count(to - n, "empty row")), to - n);
-    let grow = |m: ndarray::ArrayView2<'_, f64>| {
-        let mut out = Array2::zeros((to, to));
-        out.slice_mut(s![..n, ..n]).assign(&m);
-        out
-    };
-    Ok(Partial::new(grow(partial.values()).view(), grow(partial.mask()).view())?)
+    let (mut values, mut mask) = (Array2::zeros((to, to)), Array2::from_elem((to, to), false));
+    values.slice_mut(s![..n, ..n]).assign(&partial.values());
+    mask.slice_mut(s![..n, ..n]).assign(&partial.mask().flags());
+    Ok(Partial::new(values.view(), &Mask::new(mask))?)
 }
 
 /// The model: as given, or the best of the candidates.
@@ -178,7 +177,7 @@ fn tell(partial: &Partial, done: &Completion, params: &CompletionParams, n: usiz
     let ours = |list: &[usize]| list.iter().copied().filter(|r| *r < n).collect::<Vec<_>>();
     let (empty_rows, weak_rows) = (ours(&done.empty_rows), ours(&done.weak_rows));
     let (mut wrong, mut total) = (0.0, 0.0);
-    for (at, _) in partial.mask().indexed_iter().filter(|(_, w)| **w == 1.0) {
+    for (at, _) in partial.mask().flags().indexed_iter().filter(|(_, w)| **w) {
         let truth = partial.values()[at];
         wrong += (done.prediction[at] - truth).powi(2);
         total += truth * truth;

@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let mask = observed(args.mask.as_deref(), &source.name, &original)?;
     let partial = partial(&source, &original, &mask)?;
     let (n, seen) = (partial.n(), partial.observed());
-    let one_sided = partial.mask().iter().zip(&mask).filter(|(both, own)| **both == 1.0 && **own == 0.0).count();
+    let one_sided = partial.mask().observed() - mask.observed();
     ensure!(
         seen < n * n || one_sided > 0,
         "{} has no missing entry; mark what is missing by NaN or --mask",
@@ -165,10 +165,10 @@ pub fn run(args: &Args) -> Result<u8> {
     };
     tell(args, &done, !views.is_empty(), by_blocks, &mut facts);
     let keep = !(args.denoise || args.psd && done.moved > 0.0);
-    let full = Array2::from_shape_fn((n, n), |at| if keep && mask[at] == 1.0 { original[at] } else { done.matrix[at] });
+    let full = Array2::from_shape_fn((n, n), |at| if keep && mask[at] { original[at] } else { done.matrix[at] });
     output::matrix(&args.output, full.view(), source.single())?;
     if let Some(path) = &args.plot {
-        let given = Array2::from_shape_fn((n, n), |at| if mask[at] == 1.0 { original[at] } else { f64::NAN });
+        let given = Array2::from_shape_fn((n, n), |at| if mask[at] { original[at] } else { f64::NAN });
         let panels = [("given".to_owned(), given), ("completed".to_owned(), full.clone())];
         pictures::save(path, &pictures::matrices(&args.matrix, "Completion", &panels))?;
         facts.say("picture", path.display().to_string(), path.display().to_string());
