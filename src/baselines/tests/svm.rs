@@ -174,7 +174,7 @@ fn bad_input_is_refused() {
     ));
 }
 
-/// A label beyond `classes` had no machine, and its samples were silently of no class.
+/// A label beyond `classes` is refused. It would have no machine, and its samples would belong to no class.
 #[test]
 fn labels_beyond_the_classes_are_refused_by_name() {
     let k = ndarray::Array2::<f64>::eye(4);
