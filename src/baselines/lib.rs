@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | [`Multivariate`] | y = x W, min sum \|\|y - x W\|\|^2 + lambda \|\|W\|\|^2 | Anderson; Hoerl and Kennard 1970 | l d (d + m) |
 //! | [`ReducedRank`] | the same, rank W <= r: W V_r V_r^T | Izenman 1975 | l d (d + m) + l m^2, all ranks |
-//! | [`TraceRegression`] | y_k = tr(B_k^T X), nuclear norm or PSD | Koltchinskii et al. 2011; Slawski et al. 2015 | l d (d + m) + m (d^2 + p^3) per step |
+//! | [`TraceRegression`] | y_k = tr(B_k^T X), low rank or PSD | Koltchinskii et al. 2011; Slawski et al. 2015 | l d (d + m), m (d^2 + p^3) per step |
 //! | [`Hopls`] | X = sum t_r o G_r x P x P, Y = sum t_r o D_r x Q x Q | Zhao et al. 2013 | l p^2 (p^2 + q^2), then p^4 + p^2 q^2 per latent vector |
 //! | [`TensorTrain`] | W[i, j] = G_1[i_1, j_1] ... G_d[i_d, j_d] | Novikov et al. 2015 | two cores: at most l r p q (2 p + 3 q) per epoch |
 //! | [`Tucker`] | W = S x U1 x U2 x U3 x U4 | Cao and Rabusseau 2017 | l (p^2 R + R^4 + q^2 R) per epoch |
