@@ -2,7 +2,7 @@
 //!
 //! Every regression baseline of the paper is an affine map vec(Y) = vec(X) W + b; they differ only in how W is found
 //! and what W is allowed to be. So there is one [`Fitted`] type, which holds W, b and the diagnostics of the fit.
-//! Symmetric matrices are half-vectorised by the isometry `svec` (the entries on and above the diagonal, the latter times sqrt 2). The
+//! Symmetric matrices are half-vectorised by the isometry `svec`: the entries on the diagonal, and those above it times sqrt 2. The
 //! least-norm solutions are the same at a quarter of the cost: W is zero on the antisymmetric part, which symmetric inputs do not have.
 
 use crate::{Error, Result};

@@ -2,7 +2,7 @@
 //! batches of 16.
 //!
 //! `cargo bench --workspace --bench networks -- [tensor-train-5 ...]`; `benches/networks.py` times PyTorch on the same layers. The time
-//! of an epoch is that of a fit of six epochs minus that of one epoch, divided by five; of five such fits the shortest counts.
+//! of an epoch is that of a fit of six epochs minus that of a fit of one epoch, divided by five; each is the shortest of five fits.
 //! Everything runs on one thread.
 
 use baselines::{Regressor, TensorTrain, Training, Tucker};

@@ -1,4 +1,4 @@
-//! Stratified splits by seed: every class has the same share in both parts.
+//! Stratified splits by seed: in both parts the classes have the shares that they have in the whole.
 
 use crate::{Error, Result};
 use rand::{SeedableRng, seq::SliceRandom};

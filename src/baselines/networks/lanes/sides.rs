@@ -8,7 +8,7 @@ use super::Layer;
 use linalg::Real;
 use linalg::batch::{LANES, Lane, Store, lane_gemm, lane_gradient};
 
-/// Number of U_r computed at a time. So few stay in the cache until their gradient is added.
+/// Number of U_r computed at a time: so few of them stay in the cache until their gradient is added.
 const TOGETHER: usize = 4;
 
 /// The layer from (m1, m2) to (n1, n2) matrices, and its buffers.
