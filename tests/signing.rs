@@ -22,7 +22,7 @@ fn only_listed_keys_are_let_in() {
     let push = format!("push {}", folder.path().display());
     a.ok("run all");
     let first = a.repro(&push);
-    assert!(first.err.contains("made a key to sign with"), "{}", first.err);
+    assert!(first.err.contains("made a signing key"), "{}", first.err);
     let known = key(&first.out);
     b.write_yaml(&trusting(folder.path(), &[&known]));
     assert!(b.ok("pull").starts_with("pulled: 13 units"));
@@ -87,5 +87,5 @@ fn keys_that_are_none_are_named() {
     let mut push = p.command(&format!("push {}", place.path().join("remote").display()));
     let said: common::Finished = push.env("REPRO_SIGNING_KEY", place.path().join("key")).output().unwrap().into();
     assert_ne!(said.code, 0);
-    assert!(said.err.contains("no key to sign with"), "{}", said.err);
+    assert!(said.err.contains("not a signing key"), "{}", said.err);
 }

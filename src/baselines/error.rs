@@ -1,12 +1,12 @@
-//! Refusals: what was wrong, where, and what to do next.
+//! Errors of this crate: what was wrong, where, and what to do next.
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a baseline would not run.
+/// Why a baseline did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Data that do not fit together, are empty or are not finite, in the words that all estimators share.
+    /// Data that do not fit together, are empty or are not finite. All estimators share this error type.
     #[error(transparent)]
     Input(#[from] estimator::Error),
     /// A parameter outside its range.

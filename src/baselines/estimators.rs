@@ -1,7 +1,7 @@
 //! The regression baselines behind the interface that all estimators of this project share (crate `estimator`).
 //!
-//! Every [`Regressor`] of this crate is a plain value of parameters; [`Baseline`] holds one that was checked, and is what
-//! a loop over estimators, or linfa, fits.
+//! Every [`Regressor`] of this crate is a plain struct of parameters. [`Baseline`] holds one whose parameters were checked; a loop over
+//! estimators, or linfa, fits it.
 
 use crate::{Error, Fitted, Hopls, Multivariate, ReducedRank, Regressor, TensorTrain, TraceRegression, Tucker};
 use estimator::{Convergence, MatrixModel, ParamGuard, Regression};

@@ -1,4 +1,4 @@
-//! What the paper compares with: regression baselines behind one trait, kernel completion, and the classifier.
+//! The methods that the paper compares with: regression baselines behind one trait, kernel completion, and the classifier.
 //!
 //! X (l, p, p) and Y (l, q, q) hold l samples. d and m are the numbers of input and output coordinates, p(p+1)/2 and
 //! q(q+1)/2 when all matrices are symmetric, p^2 and q^2 otherwise. Every regression baseline is a [`Regressor`] and
@@ -8,13 +8,13 @@
 //! |---|---|---|---|
 //! | [`Multivariate`] | y = x W, min sum \|\|y - x W\|\|^2 + lambda \|\|W\|\|^2 | Anderson; Hoerl and Kennard 1970 | l d (d + m) |
 //! | [`ReducedRank`] | the same, rank W <= r: W V_r V_r^T | Izenman 1975 | l d (d + m) + l m^2, all ranks |
-//! | [`TraceRegression`] | y_k = tr(B_k^T X): nuclear norm (eq. 2) or B_k PSD (eq. 3) | Koltchinskii et al. 2011; Slawski et al. 2015 | l d (d + m), then m (d^2 + p^3) per iteration |
+//! | [`TraceRegression`] | y_k = tr(B_k^T X), low rank or PSD | Koltchinskii et al. 2011; Slawski et al. 2015 | l d (d + m), m (d^2 + p^3) per step |
 //! | [`Hopls`] | X = sum t_r o G_r x P x P, Y = sum t_r o D_r x Q x Q | Zhao et al. 2013 | l p^2 (p^2 + q^2), then p^4 + p^2 q^2 per latent vector |
-//! | [`TensorTrain`] | W[i, j] = G_1[i_1, j_1] ... G_d[i_d, j_d] | Novikov et al. 2015 | l p^2 q^2 per epoch |
-//! | [`Tucker`] | W = S x U1 x U2 x U3 x U4 | Cao and Rabusseau 2017 | l p^2 q^2 per epoch |
+//! | [`TensorTrain`] | W[i, j] = G_1[i_1, j_1] ... G_d[i_d, j_d] | Novikov et al. 2015 | two cores: at most l r p q (2 p + 3 q) per epoch |
+//! | [`Tucker`] | W = S x U1 x U2 x U3 x U4 | Cao and Rabusseau 2017 | l (p^2 R + R^4 + q^2 R) per epoch |
 //! | [`imputation`] | missing rows and columns: 0, or the mean of what is observed | | n^2 |
 //! | [`cvkt`] | K_v ~ Psi U U^T Psi^T, max centred alignment on the sphere | Huusari et al. 2019 | n^2 rank per step |
-//! | [`svm`] | one-vs-rest machine on a precomputed kernel, held to linfa-svm and scikit-learn | Cortes and Vapnik 1995 | SMO per fit |
+//! | [`svm`] | one-vs-rest machine on a precomputed kernel, tested against linfa-svm and scikit-learn | Cortes and Vapnik 1995 | SMO per fit |
 //!
 //! ```
 //! use baselines::{Multivariate, ReducedRank, Regressor};
@@ -32,7 +32,8 @@
 //! The folders follow the kinds of methods: `linear/` (closed forms and HOPLS), `trace/` (trace regression), `networks/` (tensor
 //! train and Tucker), `completion/` (of kernels), `svm/` (the classifier). `tucker_decomposition` serves HOPLS and the Tucker network.
 //!
-//! Everything is f64, deterministic by seed and the same for any number of threads.
+//! Everything is computed in f64, except that Adam trains the networks in f32. Results follow from the seed and are the same for any
+//! number of threads.
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

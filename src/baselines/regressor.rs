@@ -2,8 +2,8 @@
 //!
 //! Every regression baseline of the paper is an affine map vec(Y) = vec(X) W + b; they differ only in how W is found
 //! and what W is allowed to be. So there is one [`Fitted`] type, which holds W, b and the diagnostics of the fit.
-//! Symmetric matrices are half-vectorised by the isometry `svec`: the least-norm solutions are the same (W vanishes
-//! on the antisymmetric part, which symmetric inputs never show) at a quarter of the cost.
+//! Symmetric matrices are half-vectorised by the isometry `svec`: the entries on the diagonal, and those above it times sqrt 2. The
+//! least-norm solutions are the same at a quarter of the cost: W is zero on the antisymmetric part, which symmetric inputs do not have.
 
 use crate::{Error, Result};
 use estimator::Convergence;
@@ -25,7 +25,7 @@ pub trait Regressor: Send + Sync {
     /// The method's name in tables.
     fn name(&self) -> &'static str;
 
-    /// Refuses parameters that no data can make right.
+    /// Refuses parameters that are wrong for any data.
     fn check_parameters(&self) -> Result<()>;
 
     /// Learns from X (l, p1, p2) and Y (l, q1, q2), samples along the first axis.
@@ -58,12 +58,12 @@ pub struct Layout {
     pub rows: usize,
     /// Columns of a matrix.
     pub cols: usize,
-    /// Whether only the symmetric part counts.
+    /// Whether the vector is the half-vectorisation `svec` of the symmetric part.
     pub half: bool,
 }
 
 impl Layout {
-    /// The layout of these matrices: half when all of them are symmetric.
+    /// The layout for these matrices: `svec` when all of them are symmetric, else row by row.
     pub fn of(a: ArrayView3<'_, f64>) -> Self {
         let (_, rows, cols) = a.dim();
         Layout { rows, cols, half: rows > 1 && a.outer_iter().all(|m| linalg::is_symmetric(m, SYMMETRIC_SINGLE)) }
@@ -207,7 +207,7 @@ pub(crate) fn mean_square<'a>(values: impl ExactSizeIterator<Item = &'a f64>) ->
     values.map(|v| v * v).sum::<f64>() / n
 }
 
-/// How many of l samples train when the share `holdout` of them (the last ones) validates. Both parts keep a sample.
+/// The number of training samples when the last `holdout` share of l samples validates. Both parts have at least one sample.
 pub(crate) fn split(l: usize, holdout: f64) -> Result<usize> {
     if !(holdout > 0.0 && holdout < 1.0) {
         return Err(Error::parameter("holdout", format!("must lie strictly between 0 and 1, got {holdout}")));

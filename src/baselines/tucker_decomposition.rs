@@ -10,16 +10,18 @@ use linalg::{eigh, matmul};
 use ndarray::{Array2, Array4, ArrayView2, ArrayView4, Axis, CowArray, Ix4, s};
 use std::borrow::Cow;
 
-/// Sweeps stop when the captured norm grows by less than this share; the loadings only steer what comes after.
+/// Sweeps stop when the squared norm of the projection grows by less than this share. More precision is of no use: HOPLS takes the factors
+/// as loadings, and the Tucker network takes them as a start.
 const CONVERGED: f64 = 1e-4;
+/// Most sweeps.
 const MAX_SWEEPS: usize = 10;
 
-/// A row-major array seen from one mode: (product of the modes before it, its length, product of those after it).
+/// The three sizes of a row-major array around one mode: product of the lengths before it, its length, product of the lengths after it.
 fn around(shape: &[usize], mode: usize) -> (usize, usize, usize) {
     (shape[..mode].iter().product(), shape[mode], shape[mode + 1..].iter().product())
 }
 
-/// The elements row by row; copied only where they lie otherwise.
+/// The elements row by row. They are copied only where they lie in another order.
 fn flat<'a>(a: &'a ArrayView4<'_, f64>) -> Cow<'a, [f64]> {
     match a.as_slice() {
         Some(elements) => Cow::Borrowed(elements),
@@ -43,7 +45,7 @@ pub(crate) fn unfold(a: ArrayView4<'_, f64>, mode: usize) -> Array2<f64> {
 
 /// A x_mode U^T: the mode of length n becomes one of length r. U is (n, r).
 ///
-/// Nothing is permuted: the last mode is one product, each other one a small product per index of the modes before it.
+/// Nothing is permuted: the last mode takes one product, each other mode one small product per index of the modes before it.
 pub(crate) fn project(a: ArrayView4<'_, f64>, mode: usize, u: ArrayView2<'_, f64>) -> Array4<f64> {
     let (before, n, after) = around(a.shape(), mode);
     let r = u.ncols();
@@ -74,7 +76,7 @@ fn leading(a: ArrayView4<'_, f64>, mode: usize, r: usize) -> Result<Array2<f64>>
     Ok(u)
 }
 
-/// [`project`] on every listed mode whose factor is not the whole of it.
+/// [`project`] on every listed mode whose factor is not square. A square factor is the identity here and changes nothing.
 pub(crate) fn project_on<'a>(a: ArrayView4<'a, f64>, on: &[(usize, &Array2<f64>)]) -> CowArray<'a, f64, Ix4> {
     let mut out = CowArray::from(a);
     for (mode, u) in on.iter().filter(|(_, u)| !u.is_square()) {
@@ -87,7 +89,7 @@ pub(crate) fn project_on<'a>(a: ArrayView4<'a, f64>, on: &[(usize, &Array2<f64>)
 pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<f64>; 4]> {
     let start = |mode: usize| leading(c, mode, ranks[mode]);
     let mut u = [start(0)?, start(1)?, start(2)?, start(3)?];
-    // Whole modes need no search, and projecting on them changes nothing.
+    // Modes of full rank need no search: their factor is the identity.
     if u.iter().all(|u| u.is_square()) {
         return Ok(u);
     }
@@ -118,7 +120,7 @@ pub(crate) fn hooi(c: ArrayView4<'_, f64>, ranks: [usize; 4]) -> Result<[Array2<
 mod tests {
     use super::*;
 
-    /// Mode products and unfoldings entry by entry, also of an array whose elements lie otherwise.
+    /// Mode products and unfoldings entry by entry, also of an array that is not row-major.
     #[test]
     fn projections_and_unfoldings_follow_their_definitions() {
         let a = Array4::from_shape_fn((2, 3, 4, 5), |(i, j, k, l)| ((1 + i + 3 * j + 7 * k + 31 * l) as f64).sin());

@@ -1,11 +1,11 @@
-//! What can go wrong on the way from an address to numbers. Each message says what, where and what to do next.
+//! Errors on the way from an address to arrays. Each message says what happened, where and what to do next.
 
 use std::path::{Path, PathBuf};
 
 /// The crate's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why data could not be had.
+/// Why data could not be obtained.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

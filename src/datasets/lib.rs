@@ -1,25 +1,25 @@
-//! Getting data: where they come from, what is checked about them, and how they become arrays.
+//! Data sets: where data come from, how they are checked, and how they become arrays.
 //!
 //! | folder | what belongs there |
 //! |---|---|
 //! | `fetch/` | the list of sources, the download cache, the network, the record of what was used |
-//! | `archive/` | a folder, a zip or a tar seen as named files |
+//! | `archive/` | a folder, a zip or a tar as a set of named files |
 //! | `gdf/`, `mat/` | readers (and a writer) of the two file formats of EEG recordings |
 //! | `mfeat/`, `bci/` | the two data sets: which files they consist of, and how those become arrays |
 //! | `signal/` | filtering and cutting of recordings |
 //! | `simulate/` | simulated recordings |
 //!
 //! # Where data come from
-//! Each data set is looked up in the same order, and what was used is returned beside the data as a [`fetch::Provenance`] that goes into every
-//! artefact and caption:
+//! Each data set is searched in the same order. What was used is returned with the data as a [`fetch::Provenance`], which goes into
+//! every artefact and caption:
 //!
 //! 1. the user's own copy (`--data-dir`, a folder or a zip),
 //! 2. the download cache, which `download` fills from the official addresses (`data/sources.yaml`),
 //! 3. a stand-in: the embedded 200 digits of Multiple Features, or **simulated** EEG. `require_real` turns this step into an error that
 //!    lists what was tried and why it failed.
 //!
-//! `load` never asks the network, so that what it gives follows from what is on this machine: `content` says what that is, by content, and a run
-//! is keyed by it.
+//! `load` never uses the network, so its result depends only on what is on this machine. `content` returns the checksum of these data, and
+//! the key of a unit contains it.
 //!
 //! | data set | call | result |
 //! |---|---|---|
@@ -45,14 +45,15 @@
 //! ```
 //!
 //! # What is trusted
-//! Nothing that is read. Readers ([`gdf`], [`mat`], [`archive`], the crate `npy`, [`mfeat::parse_view`]) check every size and count against the bytes that
-//! are there before they allocate, refuse what does not fit with an error that names file and place, and never panic; the fuzz test holds them to
-//! this. A download enters the cache only whole, below its size limit, with the right checksum and after its reader accepted it. Where
-//! no checksum is listed, the first one seen is recorded and holds from then on; the provenance says so.
-//! The user's own folder is believed to be what the user wants: if its files are damaged, that is an error, not a reason to look elsewhere.
+//! No file is trusted. Before they allocate, readers ([`gdf`], [`mat`], [`archive`], the crate `npy`, [`mfeat::parse_view`]) compare every
+//! size and count with the bytes that are there. They refuse what does not fit with an error that names file and place, and never panic;
+//! the fuzz test checks this. A download enters the cache only whole, below its size limit, with the right checksum and after its reader
+//! has accepted it. Where no checksum is listed, the first one seen is recorded and required from then on; the provenance says so.
+//! If files in the user's own folder are damaged, that is an error and not a reason to look elsewhere.
 //!
 //! # From signals to epochs
-//! [`signal`] filters and cuts; [`simulate`] makes recordings of the same shape, as genuine GDF files. Covariances and everything Riemannian live in `spd`.
+//! [`signal`] filters and cuts; [`simulate`] makes recordings of the same shape, as genuine GDF files. Covariances and Riemannian geometry
+//! are in the crate `spd`.
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

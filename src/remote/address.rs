@@ -21,9 +21,9 @@ pub enum Address {
 pub struct Bucket {
     /// Its name.
     pub name: String,
-    /// What every name in it starts with; empty or without slashes at its ends.
+    /// The prefix of all names in the bucket: empty, or without a slash at either end.
     pub prefix: String,
-    /// The server.
+    /// The address of the server, for example `https://s3.example.org`.
     pub endpoint: String,
     /// Its region.
     pub region: String,
@@ -31,13 +31,13 @@ pub struct Bucket {
     pub host_style: bool,
 }
 
-/// A variable of the environment that is set to something.
+/// The value of the first of these environment variables that is set and not empty.
 fn variable(names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 
 impl Address {
-    /// The address that these options give; a relative folder counts from `project`.
+    /// The address in these options; a relative folder is relative to `project`.
     pub fn new(options: &RemoteOptions, project: &Path) -> Result<Self> {
         let url = options.url.as_str();
         let wrong = |what: String| Err(Error::Address(format!("remote {url}: {what}")));
@@ -65,7 +65,7 @@ impl Address {
         }
     }
 
-    /// The remote there.
+    /// Opens the remote at this address.
     pub fn open(&self) -> Result<Remote> {
         Ok(match self {
             Self::Folder(path) => Remote::new(path.display().to_string(), Box::new(Folder::new(path.clone()))),

@@ -1,4 +1,4 @@
-//! What a store remembers of a remote: packs, the index seen last, what an interrupted push had sent.
+//! What a store remembers of a remote: its packs, the index seen last, and the objects that an interrupted push has sent.
 
 use crate::error::{Error, Result};
 use pipeline::Digest;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The index that was seen last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Last {
-    /// Its number.
+    /// Its number ([`generation`](crate::index::Index::generation)).
     pub generation: u64,
     /// The digest of its bytes.
     pub digest: Digest,
@@ -17,16 +17,17 @@ pub(crate) struct Last {
     pub key: Option<String>,
 }
 
-/// What this store remembers of a remote. All of it can be deleted at the cost of reading it again.
+/// What this store remembers of a remote. All of it may be deleted: packs are then read again, and a warning about an older index or
+/// another signer is lost.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
-    /// The remote's own files start with this.
+    /// Short digest of the remote's name. File names that belong to this remote alone start with it.
     id: String,
 }
 
 impl Cache {
-    /// The memory in `folder` of the remote of that name.
+    /// The cache in `folder` for the remote of that name.
     pub fn new(folder: PathBuf, remote: &str) -> Self {
         Self { folder, id: Digest::of(remote.as_bytes()).short() }
     }
@@ -35,18 +36,18 @@ impl Cache {
         self.folder.join("packs").join(digest.to_string())
     }
 
-    /// The folder of objects that arrived in part.
+    /// The folder of objects that have arrived only in part.
     pub(crate) fn parts(&self) -> PathBuf {
         self.folder.join("parts")
     }
 
-    /// A pack that was kept, if it still has its digest.
+    /// The bytes of a cached pack, if they still have their digest.
     pub(crate) fn get(&self, digest: &Digest) -> Option<Vec<u8>> {
         let bytes = std::fs::read(self.pack(digest)).ok()?;
         (Digest::of(&bytes) == *digest).then_some(bytes)
     }
 
-    /// Keeps a pack; where that fails it is read again next time.
+    /// Caches a pack. If that fails, the pack is read from the remote again next time.
     pub(crate) fn put(&self, digest: &Digest, bytes: &[u8]) {
         let _ = replace(&self.pack(digest), bytes);
     }
@@ -81,18 +82,18 @@ impl Cache {
         text.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// A file that takes the digests of objects as they are sent, one a line.
+    /// Opens the list of sent objects, to which a push appends one digest per line.
     pub(crate) fn note_sent(&self) -> Result<std::fs::File> {
         let path = self.sent_path();
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::file(&self.folder, e))?;
         let open = std::fs::File::options().append(true).create(true).open(&path);
         let mut file = open.map_err(|e| Error::file(&path, e))?;
-        // A line that was cut off by a kill must not swallow the next one.
+        // A killed push may have left a line without its end. The line break keeps the next digest on a line of its own.
         file.write_all(b"\n").map_err(|e| Error::file(&path, e))?;
         Ok(file)
     }
 
-    /// The push is complete: its notes go.
+    /// Deletes the list of sent objects, once a push is complete.
     pub(crate) fn forget_sent(&self) {
         let _ = std::fs::remove_file(self.sent_path());
     }

@@ -1,4 +1,4 @@
-//! The index of a remote, and what it leads to.
+//! The index of a remote: which packs there are, who signed the list, and how it is read and replaced.
 
 use crate::cache::{Cache, Last};
 use crate::error::Result;
@@ -9,13 +9,13 @@ use pipeline::Digest;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
-/// The index's name.
+/// The file name of the index in a remote.
 pub const NAME: &str = "index.json";
 /// The format this program writes.
 pub const FORMAT: u32 = 1;
-/// With more packs than this, a push makes one of all.
+/// An index names at most this many packs. The push that would add one more writes a single pack in place of all of them.
 pub const MOST_PACKS: usize = 8;
-/// Largest index.
+/// Largest index that is read, in bytes.
 const MOST: u64 = 1 << 20;
 
 /// The index as it stands in the remote.
@@ -23,29 +23,29 @@ const MOST: u64 = 1 << 20;
 pub struct Index {
     /// The format.
     pub format: u32,
-    /// How many indices came before this one.
+    /// The number of this index: each push that changes the index adds 1.
     pub generation: u64,
-    /// The digest of the one before.
+    /// The digest of the index before this one.
     pub previous: Option<Digest>,
     /// The packs, oldest first; later ones win.
     pub packs: Vec<Pack>,
-    /// Packs that the one before named and that go with the next compaction.
+    /// Packs that the last compaction replaced by one. They stay until the next compaction, for readers of the old index.
     #[serde(default)]
     pub retired: Vec<Digest>,
-    /// Who wrote it; none where no key was at hand.
+    /// The signature and the public key of whoever wrote it; none where the writer had no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Signed>,
 }
 
 impl Index {
-    /// What a signature is made of: everything but itself.
+    /// The bytes that are signed: the index without its signature.
     fn unsigned(&self) -> Vec<u8> {
         let bare = Self { signed: None, ..self.clone() };
-        // Numbers, texts and lists always have a form in JSON.
+        // This cannot fail: numbers, texts and lists can always be written as JSON.
         serde_json::to_vec(&bare).unwrap_or_default()
     }
 
-    /// The key that signed it. An error says in words why the signature is worth nothing.
+    /// The public key that signed it; none where it is not signed. An error says why the signature is not valid.
     pub fn signer(&self) -> std::result::Result<Option<&str>, String> {
         let Some(signed) = &self.signed else { return Ok(None) };
         signed.check(&self.unsigned())?;
@@ -80,7 +80,7 @@ pub(crate) fn object_name(digest: &Digest) -> String {
 pub struct Catalogue {
     /// The index; none in a remote that is empty.
     pub index: Option<Index>,
-    /// Its file.
+    /// The file that the index was read from, which a later write must find unchanged.
     read: Option<Read>,
     /// What the packs hold.
     pub contents: Contents,
@@ -106,7 +106,7 @@ impl Catalogue {
             let rewritten = last.generation == index.generation && last.digest != Digest::of(&read.bytes);
             if last.generation > index.generation || rewritten {
                 out.notes.push(format!(
-                    "{}: its index is number {}, and number {} was seen before; somebody put an older one there, or began it anew",
+                    "{}: its index is number {}, and number {} was seen before; somebody put an older one there, or started it again from nothing",
                     remote.name(), index.generation, last.generation
                 ));
             }
@@ -136,7 +136,7 @@ impl Catalogue {
         }
         if out.contents.unsound > 0 {
             out.notes.push(format!(
-                "{}: {} records are not what they say and were left out",
+                "{}: {} records do not match their digests and were left out",
                 remote.name(),
                 out.contents.unsound
             ));
@@ -146,8 +146,8 @@ impl Catalogue {
         Ok(out)
     }
 
-    /// Adds a pack of `new` to the index, or one of everything when there are many. `false` when somebody else changed the
-    /// index meanwhile.
+    /// Writes `new` as a pack and adds it to the index. Where the index names [`MOST_PACKS`] packs already, it writes one pack of
+    /// everything instead (a compaction). `false` when somebody else changed the index meanwhile.
     pub fn add(
         self,
         new: Contents,
@@ -200,7 +200,7 @@ impl Catalogue {
         let written = remote.ask(NAME, cancel, |way| {
             tries += 1;
             match way.write(NAME, Body::Bytes(&text), &when, &quiet) {
-                // The answer to an earlier attempt may have been lost on its way, and what is there is ours.
+                // An earlier attempt may have succeeded although its answer was lost: then the index there is the one we wrote.
                 Err(Failure::Changed) if tries > 1 => match way.read(NAME, MOST)? {
                     Some(there) if there.bytes == text => Ok(()),
                     _ => Err(Failure::Changed),
@@ -212,7 +212,7 @@ impl Catalogue {
             let key = index.signed.map(|signed| signed.key);
             cache.set_last(&Last { generation: index.generation, digest: Digest::of(&text), key });
             for digest in gone {
-                // What cannot be removed only takes up room.
+                // A pack that cannot be removed only takes up disk space.
                 let name = pack_name(&digest);
                 let _ = remote.ask(&name, cancel, |way| way.remove(&name));
             }
@@ -221,7 +221,7 @@ impl Catalogue {
     }
 }
 
-/// The key that signed an index, where the remote's `keys` allow it.
+/// The key that signed an index. An error where the signature is not valid, or the remote's `keys` do not allow the signer.
 fn trusted(remote: &Remote, index: &Index) -> Result<Option<String>> {
     let key = index.signer().map_err(|why| remote.error(format!("{NAME}: {why}; nothing of it was taken in")))?;
     match key {
@@ -236,7 +236,7 @@ fn trusted(remote: &Remote, index: &Index) -> Result<Option<String>> {
     Ok(key.map(str::to_string))
 }
 
-/// A pack, from the cache or from the remote; none when the remote has it not, or not as its digest says.
+/// The bytes of a pack, from the cache or from the remote; none when the remote does not have it or has other bytes under its name.
 fn cached_pack(remote: &Remote, cache: &Cache, pack: &Pack, cancel: &AtomicBool) -> Result<Option<Vec<u8>>> {
     if let Some(bytes) = cache.get(&pack.digest) {
         return Ok(Some(bytes));

@@ -1,4 +1,4 @@
-//! Results that travel. `push` sends current results to a remote, `pull` takes from one what the targets need.
+//! Results shared between machines. `push` sends current results to a remote; `pull` takes from a remote what the targets need.
 //!
 //! A remote is a folder, a web server that serves one (read only), or a bucket of any S3 server. All have one layout:
 //!
@@ -12,30 +12,30 @@
 //!
 //! A push sends its objects, then one pack, then the index: two requests beyond the objects, whatever the number of
 //! records, and one before them to read the index. Packs never change, so each is read once and kept in the store
-//! (`.repro/remotes/`). A push that has nothing to say reads the index and ends. When there are more than
-//! [`index::MOST_PACKS`], the next push writes one in place of all; the old ones are removed one compaction later, so that
-//! nobody who has just read the old index misses them.
+//! (`.repro/remotes/`). A push that has nothing new reads the index and ends. When the index names [`index::MOST_PACKS`] packs, the
+//! next push writes one pack in place of all of them (a compaction). The old packs are removed at the compaction after that, so that
+//! whoever has just read the old index still finds them.
 //!
 //! # What can go wrong
 //!
-//! * **A push is killed.** The index does not name what it sent; readers see the remote as before. The next push asks
-//!   after each object that was sent and sends the rest.
-//! * **Two push at once.** The index is replaced only where it is still what was read (a lock in a folder, `If-Match` on
-//!   S3); who is late reads again and adds to what is there. On an S3 server that knows no conditions the later one wins,
+//! * **A push is killed.** The index does not name what it sent; readers see the remote as before. The next push checks
+//!   which of the sent objects are there and sends the rest.
+//! * **Two push at once.** The index is replaced only while it is still the one that was read (a lock in a folder, `If-Match` on
+//!   S3); the later push reads it again and adds to it. On an S3 server without conditional requests the later push wins,
 //!   and the next push of the other repeats its pack.
-//! * **A pull is killed.** Objects that arrived are whole and stay; records enter the journal after their objects. A large
-//!   object goes on where it stopped.
+//! * **A pull is killed.** Objects that arrived are whole and stay; records enter the journal after their objects. A partly
+//!   received object is continued where it stopped.
 //! * **A byte is wrong, a file is cut off, a pack is gone.** Nothing enters the store that does not have its digest. Pull
 //!   says which units it left out; `push --again` from a good store mends the remote.
 //! * **The server is busy, slow or cut off.** Each request is tried several times, with growing pauses.
 //!
 //! # Trust
 //!
-//! The index names packs by digest, packs name objects by digest, and each index names the digest of the one before and is signed by
-//! the key of who pushed it ([`sign`]). A signature that does not hold is refused. Where pipeline.yaml lists `keys` for a remote,
-//! only indices that one of them signed are taken; where it lists none, anybody may have written there, and what is noticed is
-//! another signer than last time, or an older index than was seen. Two things hold in any case: bytes have their digests, and a
-//! record whose key stands in the lock file of the project's git with other digests is refused (`pipeline::engine::share`).
+//! The index names packs by digest, and packs name objects by digest. Each index names the digest of the index before it and is signed
+//! with the key of whoever pushed it ([`sign`]). An index with an invalid signature is refused. Where pipeline.yaml lists `keys` for a
+//! remote, only an index that one of them signed is accepted. Where it lists none, anybody may have written there: the user is told
+//! when the signer is another one than last time, or the index is older than one seen before. Two things hold in any case: bytes have
+//! their digests, and a record whose key stands in the project's lock file with other digests is refused (`pipeline::engine::share`).
 #![warn(missing_docs)]
 
 pub mod address;
@@ -58,7 +58,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How far a push or pull is.
+/// The progress of a push or pull.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Objects moved.
@@ -77,20 +77,20 @@ pub struct Progress {
 pub struct Options<'a> {
     /// `all`, STAGE, STAGE/UNIT or patterns; none means all.
     pub targets: Vec<String>,
-    /// Transfers at once.
+    /// Number of transfers at the same time.
     pub jobs: usize,
     /// Push only: sends every object and record again, to mend a remote.
     pub again: bool,
-    /// Raise it to stop.
+    /// Set to true to stop the transfer.
     pub cancel: Arc<AtomicBool>,
-    /// Called several times a second at most.
+    /// Called with the progress, about ten times a second.
     pub progress: &'a (dyn Fn(Progress) + Sync),
 }
 
-/// Transfers at once where nobody says otherwise: enough to hide the way to a server.
+/// Default number of transfers at the same time: enough to hide the delay of each request to a distant server.
 pub const JOBS: usize = 8;
 
-/// Where a store keeps what it knows of remotes: packs, which are the same everywhere.
+/// The folder in which a store keeps what it remembers of all remotes ([`cache::Cache`]).
 fn cache(store: &pipeline::store::Store) -> PathBuf {
     store.folder().join("remotes")
 }

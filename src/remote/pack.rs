@@ -1,7 +1,7 @@
 //! Packs: the records of one push in one file, with the machines and sources they refer to.
 //!
-//! One entry of the journal a line, as JSON, sorted, compressed by zlib. The file's name is the digest of its bytes. What
-//! is read is checked entry by entry ([`pipeline::engine::share::is_sound`]).
+//! A pack holds one entry of the journal per line, as JSON, sorted and compressed by zlib. Its file name is the digest of its bytes.
+//! Every entry that is read is checked ([`pipeline::engine::share::is_sound`]).
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-/// Largest pack as it travels, and as it is read.
+/// Largest pack in bytes, both compressed and decompressed.
 pub(crate) const MOST: u64 = 1 << 30;
 
 /// Records and what they refer to.
@@ -26,12 +26,12 @@ pub struct Contents {
     pub hosts: BTreeMap<Digest, Host>,
     /// Sets of sources.
     pub sources: BTreeMap<Digest, Arc<Sources>>,
-    /// Entries that are not what they say, and were left out.
+    /// Number of entries that failed the check and were left out.
     pub unsound: usize,
 }
 
 impl Contents {
-    /// Adds what another pack holds; it wins.
+    /// Adds the entries of another pack. Where both have an entry, that of `other` is kept.
     pub fn extend(&mut self, other: Contents) {
         self.records.extend(other.records);
         self.hosts.extend(other.hosts);
@@ -59,7 +59,7 @@ impl Contents {
         hosts.chain(sources).chain(records)
     }
 
-    /// The bytes of a pack that holds this.
+    /// Encodes these contents as the bytes of a pack.
     pub fn encode(&self) -> std::io::Result<Vec<u8>> {
         let mut out = ZlibEncoder::new(Vec::new(), Compression::default());
         for entry in self.entries() {
@@ -69,7 +69,7 @@ impl Contents {
         out.finish()
     }
 
-    /// What a pack holds.
+    /// Decodes the bytes of a pack.
     pub fn decode(bytes: &[u8]) -> std::io::Result<Self> {
         let mut text = String::new();
         ZlibDecoder::new(bytes).take(MOST).read_to_string(&mut text)?;

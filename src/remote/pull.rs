@@ -1,4 +1,4 @@
-//! Pull: which records would make the targets fresh, their objects, then the records themselves.
+//! Pull: finds the records that would make the targets fresh, fetches their objects, then enters the records into the journal.
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Records enter the journal at least this often, so that a kill costs little.
+/// Time between two entries into the journal, so that a killed pull loses little.
 const OFTEN: Duration = Duration::from_secs(1);
 
 /// What a pull did.
@@ -30,11 +30,11 @@ pub struct Pulled {
     pub units: usize,
     /// Objects that arrived.
     pub objects: usize,
-    /// Their bytes.
+    /// Bytes of the objects that arrived.
     pub bytes: u64,
     /// Units that the remote does not have.
     pub absent: Vec<String>,
-    /// Units that depend on those, so that their keys are not known.
+    /// Number of units that depend on `absent` or refused ones, so that their keys cannot be computed.
     pub unknown: usize,
     /// Units whose objects are damaged or gone in the remote: nothing of them was taken in.
     pub damaged: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Pulled {
     pub requests: usize,
     /// Requests that failed and were repeated.
     pub retried: usize,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ pub fn pull(engine: &Engine, remote: &Remote, options: &Options<'_>) -> Result<P
         (out.objects, out.bytes) = (out.objects + 1, out.bytes + item.size);
         arrival.arrived(item.digest, stat)
     });
-    // What arrived is kept, whatever ended the transfer.
+    // What arrived is kept, even if the transfer ended with an error.
     arrival.commit()?;
     moved?;
     for (key, units) in &units {
@@ -142,7 +142,7 @@ pub fn pull(engine: &Engine, remote: &Remote, options: &Options<'_>) -> Result<P
     Ok(out)
 }
 
-/// Brings one object into the store; none when the remote has it not, or not as its digest says.
+/// Brings one object into the store; none when the remote does not have it or has other bytes under its name.
 fn fetch(
     engine: &Engine,
     remote: &Remote,
@@ -154,7 +154,7 @@ fn fetch(
 ) -> Result<Option<Stat>> {
     let name = object_name(&item.digest);
     let share = Share::new(tally);
-    // A part is shared by pulls one after another, not at once: who comes second starts afresh in its own folder.
+    // A later pull continues the part of an earlier one. While another pull holds the lock, this one starts afresh in its scratch folder.
     let mut part = parts.join(item.digest.to_string());
     let lock_path = part.with_extension("lock");
     let lock = File::options().write(true).create(true).truncate(false).open(&lock_path);
@@ -180,7 +180,8 @@ fn fetch(
         if size == item.size && hash(&file, size).is_ok_and(|digest| digest == item.digest) {
             return Ok(true);
         }
-        // Cut off: the next attempt goes on. Anything else: it starts afresh, once.
+        // A part that is too short is continued by the next attempt; any other wrong part is removed, so that the next attempt starts
+        // afresh. After the third wrong result the object counts as damaged.
         if size >= item.size {
             let _ = std::fs::remove_file(&part);
         }
@@ -207,13 +208,13 @@ fn fetch(
     answer
 }
 
-/// Records that wait for their objects.
+/// Records that wait for their objects, and those that are ready for the journal.
 struct Arrival<'a> {
     engine: &'a Engine,
     catalogue: &'a Catalogue,
-    /// Which records wait for an object.
+    /// The keys of the records that wait for each object.
     waiting: HashMap<Digest, Vec<Key>>,
-    /// How many objects a record waits for.
+    /// How many objects each record still waits for, and the record.
     missing: BTreeMap<Key, (usize, Arc<Record>)>,
     ready: Vec<(Key, Arc<Record>)>,
     seen: Vec<(Digest, Stat)>,
@@ -236,7 +237,7 @@ impl Arrival<'_> {
         if self.last.elapsed() > OFTEN { self.commit() } else { Ok(()) }
     }
 
-    /// Enters what is complete into the journal.
+    /// Enters the records whose objects are complete into the journal.
     fn commit(&mut self) -> Result<()> {
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         let mut records = Vec::new();

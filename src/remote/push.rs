@@ -14,23 +14,23 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
-/// An object up to this size is sent from memory.
+/// Objects up to this size, in bytes, are sent from memory; larger ones from their files.
 const SMALL: u64 = 8 << 20;
-/// How often the index is tried when others push as well.
+/// Attempts to replace the index while others push as well.
 const TRIES: usize = 10;
 
 /// What a push did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pushed {
-    /// Current results here.
+    /// Current results of this project.
     pub current: usize,
     /// Records sent.
     pub records: usize,
     /// Objects sent.
     pub objects: usize,
-    /// Their bytes.
+    /// Bytes of the sent objects.
     pub bytes: u64,
-    /// Objects that an earlier, interrupted push had sent.
+    /// Objects that were there already because an earlier, interrupted push had sent them.
     pub resumed: usize,
     /// The public key that signed the index.
     pub key: Option<String>,
@@ -38,7 +38,7 @@ pub struct Pushed {
     pub requests: usize,
     /// Requests that failed and were repeated.
     pub retried: usize,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
@@ -51,12 +51,12 @@ pub fn push(engine: &Engine, remote: &Remote, signer: Option<&Signer>, options: 
             remote.error(format!("{who} among its `keys` in pipeline.yaml, so nobody would take what you push"))
         );
     }
-    // gc must not remove what is being sent. A store that cannot be written has no gc either.
+    // The guard keeps `gc` from removing objects while they are sent. Where the store is read-only, the guard fails and `gc` cannot run.
     let _at_work = engine.at_work().ok();
     let current = engine.current(&options.targets)?;
     let cache = Cache::new(cache(engine.store()), remote.name());
     let mut out = Pushed { current: current.len(), key, ..Pushed::default() };
-    // Objects that are there for certain: a later try need not look at them.
+    // Objects known to be in the remote: later attempts skip them.
     let mut there: HashSet<Digest> = HashSet::new();
     for _ in 0..TRIES {
         let catalogue = Catalogue::load(remote, &cache, &options.cancel)?;
@@ -82,7 +82,7 @@ pub fn push(engine: &Engine, remote: &Remote, signer: Option<&Signer>, options: 
             }
         }
         if new.records.is_empty() && catalogue.lost.is_empty() {
-            // Nothing to say, or somebody else said it meanwhile.
+            // There is nothing new to send, or somebody else has sent it meanwhile.
             cache.forget_sent();
             (out.requests, out.retried) = (remote.requests(), remote.retried());
             return Ok(out);
@@ -94,7 +94,7 @@ pub fn push(engine: &Engine, remote: &Remote, signer: Option<&Signer>, options: 
                 new.sources.extend(index.sources.get(&code).map(|s| (code, s.clone())));
             }
         });
-        // In one pack with what is there already, machines and sources need not be said twice.
+        // The new pack leaves out machines and sources that other packs of the remote hold. A compaction merges all packs anyway.
         if !options.again && catalogue.index.as_ref().is_none_or(|i| i.packs.len() < crate::index::MOST_PACKS) {
             new.hosts.retain(|digest, _| !catalogue.contents.hosts.contains_key(digest));
             new.sources.retain(|digest, _| !catalogue.contents.sources.contains_key(digest));
@@ -114,7 +114,7 @@ pub fn push(engine: &Engine, remote: &Remote, signer: Option<&Signer>, options: 
     Err(remote.error("others change the index all the time; the objects are there, the same command goes on"))
 }
 
-/// Sends the objects of `new` that are not there.
+/// Sends the objects of `new` that are not in `there`, and adds them to it.
 fn send(
     engine: &Engine,
     remote: &Remote,
@@ -173,7 +173,7 @@ fn send(
         there.insert(item.digest);
         if new {
             (out.objects, out.bytes) = (out.objects + 1, out.bytes + item.size);
-            // A note that is lost costs one object that is sent again.
+            // If this line is lost, the next push sends one object again.
             let _ = notes.write_all(format!("{}\n", item.digest).as_bytes());
         } else {
             out.resumed += 1;

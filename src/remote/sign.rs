@@ -1,7 +1,7 @@
-//! Who wrote an index: Ed25519 signatures.
+//! Signatures of an index (Ed25519), which show who wrote it.
 //!
-//! Whoever pushes has a key: 64 hexadecimal digits in the file that `REPRO_SIGNING_KEY` names, or in `repro/signing-key` of the
-//! user's configuration folder, where the first push makes one. Its public half stands in the index beside the signature.
+//! A user who pushes has a private key: 64 hexadecimal digits in the file that `REPRO_SIGNING_KEY` names, or in `repro/signing-key` of
+//! the user's configuration folder. The first push makes that file. The public key stands in the index beside the signature.
 
 use crate::error::{Error, Result};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// The variable that names the file of the key.
+/// The environment variable that names the file of the private key.
 pub const VARIABLE: &str = "REPRO_SIGNING_KEY";
-/// What is signed begins with this, so that a signature means nothing elsewhere.
+/// Signed bytes begin with this text, so that a signature of an index is not valid for anything else.
 const CONTEXT: &[u8] = b"repro remote index\n";
 
-/// A signature and whose it is.
+/// A signature and the public key that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signed {
     /// The public key, 64 hexadecimal digits.
     pub key: String,
-    /// The signature, 128 of them.
+    /// The signature, 128 hexadecimal digits.
     pub signature: String,
 }
 
 impl Signed {
-    /// Whether the signature is that key's, of those bytes; if not, why.
+    /// Checks that this key signed these bytes; an error says why it did not.
     pub fn check(&self, bytes: &[u8]) -> std::result::Result<(), String> {
         let (Some(key), Some(signature)) = (bytes_of(&self.key), bytes_of(&self.signature)) else {
             return Err("its signature cannot be read".to_string());
@@ -40,12 +40,12 @@ impl Signed {
 /// A key that signs.
 pub struct Signer {
     pair: Ed25519KeyPair,
-    /// Where it was made just now.
+    /// The path of the key's file if this call made it; none if the file existed.
     pub made: Option<PathBuf>,
 }
 
 impl Signer {
-    /// The user's key, made if there is none. None where the environment names no place for one, or the usual place cannot be used.
+    /// The user's key, made if there is none. `None` where the environment names no folder for one, or the default file cannot be used.
     pub fn of_user() -> Result<Option<Self>> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(path) = variable(VARIABLE) {
@@ -58,15 +58,14 @@ impl Signer {
         }
     }
 
-    /// The key in a file, made if it is not there.
+    /// The key in a file. Makes the file if it does not exist.
     pub fn at(path: &Path) -> Result<Self> {
         let here = |e| Error::file(path, e);
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let seed = bytes_of(text.trim()).filter(|seed| seed.len() == 32);
                 let pair = seed.and_then(|seed| Ed25519KeyPair::from_seed_unchecked(&seed).ok());
-                let what =
-                    "this is no key to sign with (64 hexadecimal digits); delete it, and the next push makes one";
+                let what = "not a signing key (64 hexadecimal digits); delete it, and the next push makes one";
                 Ok(Self { pair: pair.ok_or_else(|| here(std::io::Error::other(what)))?, made: None })
             }
             Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -74,12 +73,12 @@ impl Signer {
                 SystemRandom::new().fill(&mut seed).map_err(|_| here(std::io::Error::other("no random numbers")))?;
                 let folder = path.parent().unwrap_or(Path::new("."));
                 std::fs::create_dir_all(folder).map_err(here)?;
-                // Nobody else may read a temporary file, and it keeps that when it gets its name.
+                // Only the owner may read a temporary file, and renaming it does not change its permissions.
                 let mut file = tempfile::NamedTempFile::new_in(folder).map_err(here)?;
                 writeln!(file, "{}", hex(&seed)).and_then(|()| file.as_file().sync_all()).map_err(here)?;
                 match file.persist_noclobber(path) {
                     Ok(_) => Ok(Self { made: Some(path.to_path_buf()), ..Self::at(path)? }),
-                    // Another push made one meanwhile.
+                    // Another push made the key meanwhile: use that one.
                     Err(e) if e.error.kind() == ErrorKind::AlreadyExists => Self::at(path),
                     Err(e) => Err(here(e.error)),
                 }
@@ -88,7 +87,7 @@ impl Signer {
         }
     }
 
-    /// The public half.
+    /// The public key, 64 hexadecimal digits.
     pub fn key(&self) -> String {
         hex(self.pair.public_key().as_ref())
     }

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How often progress is told.
+/// Time between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Counts what moved.
+/// Counts the objects and bytes that were transferred, and reports progress.
 pub(crate) struct Tally<'a> {
     bytes: AtomicU64,
     objects: AtomicUsize,
@@ -40,7 +40,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// The bytes of one object; those of an attempt that failed do not count.
+/// Counts the bytes of one object. Bytes of a failed attempt are subtracted again.
 pub(crate) struct Share<'t, 'a> {
     tally: &'t Tally<'a>,
     own: AtomicU64,
@@ -51,21 +51,21 @@ impl<'t, 'a> Share<'t, 'a> {
         Self { tally, own: AtomicU64::new(0) }
     }
 
-    /// Notes bytes; `false` when the user wants to stop.
+    /// Counts `n` transferred bytes; `false` when the user wants to stop.
     pub(crate) fn moved(&self, n: u64) -> bool {
         self.own.fetch_add(n, Ordering::Relaxed);
         self.tally.bytes.fetch_add(n, Ordering::Relaxed);
         !self.tally.options.cancel.load(Ordering::Relaxed)
     }
 
-    /// An attempt begins.
+    /// A new attempt begins: subtracts the bytes of the failed attempt before it.
     pub(crate) fn begin(&self) {
         self.tally.bytes.fetch_sub(self.own.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
-/// Does `work` for each item on several threads; `done` is told of each end on this one. After an error nothing new
-/// begins, what is under way ends, and `done` still hears of it.
+/// Calls `work` for each item on several threads, and `done` on this thread for each item whose work succeeded. After an error
+/// no new item begins; items in progress are finished and `done` is still called for them. Returns the first error.
 pub(crate) fn each<T: Sync, R: Send>(
     items: &[T],
     tally: &Tally<'_>,

@@ -1,13 +1,14 @@
-//! What units cost: seconds on one core while the other works too, on the machine of the last default run (two cores of an AMD EPYC
-//! with AVX-512). From the count of operations where one product dominates, from a fit to the times of a default run elsewhere.
+//! The cost of a unit: its expected seconds on one core while the other core is busy too, on the machine of the last default run (two
+//! cores of an AMD EPYC with AVX-512). Where one matrix product dominates, the cost follows from its number of operations; elsewhere it
+//! was fitted to the times of a default run.
 //!
-//! The numbers decide in which order units start and what a run says about its end, never a result. So they stand
-//! here, outside the files of the kinds: no kind reaches this module, and correcting a number makes nothing stale (`tests/fingerprint.rs`
-//! checks it). `repro bench costs` sets them beside the times in the store.
+//! Costs decide the order in which units start and the forecast of the time left, never a result. So they stand here, outside the
+//! files of the kinds: no kind uses this module, and a corrected number makes no unit stale (`tests/fingerprint.rs` checks it).
+//! `repro bench costs` compares them with the times in the store.
 
 use pipeline::{Cost, Value};
 
-/// Parameters as numbers. All have been checked, and defaults are filled in.
+/// The parameters of a unit, read as numbers. They have been checked, and defaults are filled in.
 struct Params<'a>(&'a Value);
 
 impl Params<'_> {
@@ -38,14 +39,14 @@ impl Params<'_> {
     }
 }
 
-/// The cost of the units of a kind; a moment where nothing is said of it.
+/// The cost of the units of a kind; one millisecond for a kind that is not listed.
 pub fn of(kind: &str) -> Cost {
     match kind {
         "train" => |p, _| Some(train(&Params(p))),
         "baselines" => |p, _| Some(baselines(&Params(p))),
         "complete-kernels" => |p, _| Some(complete_kernels(&Params(p))),
         "complete-matrix" => |p, _| Some(complete_matrix(&Params(p))),
-        // One machine for each class, split and completion.
+        // One support vector machine for each class, split and completed kernel.
         "classify" => |p, inputs| Some(0.023 * Params(p).number("splits") * inputs.saturating_sub(1) as f64),
         "covariances" => |_, _| Some(0.88),
         "transport" => |p, _| Some(if Params(p).is("variant", "labels") { 0.93 } else { 0.5 }),
@@ -61,7 +62,7 @@ pub fn of(kind: &str) -> Cost {
     }
 }
 
-/// Multiplications for one sample and one operator: A X, then (A X) A^T and the gradient from it.
+/// Multiplications for one sample X and one operator A: q p^2 for A X, q^2 p for (A X) A^T and q^2 p for the gradient.
 fn products(p: f64, q: f64) -> f64 {
     q * p * p + 2.0 * q * q * p
 }
@@ -70,12 +71,12 @@ fn train(u: &Params) -> f64 {
     let (p, q) = u.sizes("map");
     let (l, ranks) = (u.number("l"), u.list("rank"));
     let held = u.number("validation").min(l);
-    // Against the small map, 20 -> 10.
+    // The work for one sample and operator, relative to that of the small map, 20x10.
     let large = products(p, q) / products(20.0, 10.0);
     let truth = u.number("true_rank");
     if u.is("solver", "adam") {
-        // Validation after each epoch costs what training on as many samples does. High ranks go through the Choi matrix, whose
-        // size does not depend on them.
+        // Validation after each epoch costs as much as training on the same number of samples. High ranks use the Choi matrix, whose
+        // size does not depend on the rank.
         let visits = u.number("epochs") * (l + held);
         let choi = 2.3e-6 * (p * q / 200.0).powi(2);
         let visit = |r: f64| 1e-7 * large.sqrt() + (1.2e-7 + 1.7e-7 * large * r).min(choi + 0.84e-7 * large * r);
@@ -83,12 +84,12 @@ fn train(u: &Params) -> f64 {
     }
     let determined = l >= 1000.0;
     if p * p > 1000.0 && l >= 5000.0 {
-        // Moments, then a few iterations on them for each rank below the true one.
+        // The moments of the samples are computed once; then each rank below the true one takes a few iterations on them.
         let below = ranks.iter().filter(|r| **r < truth).map(|r| r + 2.0).sum::<f64>();
         return 19.5 * l / 10_000.0 + 1.13 * below * u.number("iterations") / 4.0;
     }
     if p * p > 1000.0 {
-        // L-BFGS on the samples. From the first rank that fits on, where samples determine the map, nothing is fitted anew.
+        // L-BFGS on the samples. Where the samples determine the map, ranks above the first one that fits are not fitted again.
         let enough = ranks.iter().copied().filter(|r| *r >= truth).fold(f64::INFINITY, f64::min);
         let fitted = ranks.iter().filter(|r| !determined || **r <= enough).sum::<f64>();
         return u.number("iterations").min(60.0) * (l + 200.0) * fitted * 2.4e-5;
@@ -115,7 +116,7 @@ fn baselines(u: &Params) -> f64 {
         ("multivariate", _) => 0.015 + 2e-5 * l,
         ("reduced-rank", _) => 0.02 + 2e-5 * l + 2.2e-6 * l * ranks.len() as f64,
         ("hopls", _) => (1.4 + 7.5e-5 * l) * ranks.iter().fold(0.0, |a: f64, r| a.max(*r)) / 100.0,
-        // Beyond some twenty the weights themselves are cheaper than their parts.
+        // Above a rank of about 20 the layer works with the full weights, which is cheaper than with the cores.
         ("tensor-train", true) => within(p * q).map(|r| (3.4e-7 * r).min(3.9e-6 + 1.7e-7 * r) * (visits + l)).sum(),
         ("tensor-train", false) => within(p * q).map(|r| r * (7.5e-5 * iterations + 1e-6 * l)).sum(),
         ("tucker", true) => within(p.max(q)).map(|r| (4.6e-8 * r + 1.05e-8 * r * r) * (visits + l)).sum(),
@@ -125,7 +126,7 @@ fn baselines(u: &Params) -> f64 {
 }
 
 fn complete_kernels(u: &Params) -> f64 {
-    // At most five of six views can miss a sample.
+    // A sample can be missing in at most five of the six views.
     let observed = 1.0 - (u.number("level") / 100.0).min(0.833);
     if u.is("method", "cvkt") {
         let grid = (u.list("nystrom").len() * u.list("rank_levels").len()) as f64;

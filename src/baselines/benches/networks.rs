@@ -1,8 +1,9 @@
 //! Milliseconds per epoch of the tensor-train and Tucker networks under Adam, as JSON lines: ten thousand samples of 20 x 20 -> 10 x 10,
 //! batches of 16.
 //!
-//! `cargo bench --workspace --bench networks -- [tensor-train-5 ...]`; `benches/networks.py` times PyTorch on the same layers. An epoch is the
-//! difference between fits of few and of more epochs, the least of several; everything runs on one thread.
+//! `cargo bench --workspace --bench networks -- [tensor-train-5 ...]`; `benches/networks.py` times PyTorch on the same layers. The time
+//! of an epoch is that of a fit of six epochs minus that of a fit of one epoch, divided by five; each is the shortest of five fits.
+//! Everything runs on one thread.
 
 use baselines::{Regressor, TensorTrain, Training, Tucker};
 use ndarray::Array3;

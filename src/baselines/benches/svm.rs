@@ -1,7 +1,7 @@
 //! Training one-versus-rest machines on a precomputed kernel, the size of one subject's trials, as a JSON line.
 //!
 //! `RAYON_NUM_THREADS=1 cargo bench -p baselines --bench svm`; with REPRO_BENCH_DATA=folder the kernel is written there as
-//! raw little-endian doubles, for peers to train on the same.
+//! raw little-endian doubles, so that other programs can train on the same kernel.
 
 use baselines::svm::OneVsRest;
 use estimator::Labels;

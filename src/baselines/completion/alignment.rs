@@ -5,14 +5,14 @@
 //! centred, K' = C K C and P = Phi U: A = <P, K' P> / (||P^T P|| ||K'||), with gradient
 //! 2 Phi^T (K' P / ||P^T P|| - <P, K' P> P P^T P / ||P^T P||^3) / ||K'||.
 //!
-//! Riemannian gradient ascent with conjugate directions (Polak-Ribiere, projected as transport). Along a great circle
-//! U cos(a) + D sin(a), both parts of A are trigonometric polynomials whose coefficients cost one product, so the line
-//! search is exact and costs nothing more; the alignment can only rise.
+//! The method is Riemannian gradient ascent with conjugate directions (Polak-Ribiere; projection serves as vector transport). Along a
+//! great circle U cos(a) + D sin(a), numerator and denominator of A are trigonometric polynomials whose coefficients cost one product.
+//! So the line search is exact at no further cost, and the alignment never falls.
 
 use linalg::{gemm, math, matmul};
 use ndarray::{Array2, ArrayView2, Axis, Zip};
 
-/// P = Phi U with K' P and P^T P.
+/// A point of the ascent: P = Phi U, `seen` = K' P and `gram` = P^T P.
 struct Point {
     p: Array2<f64>,
     seen: Array2<f64>,
@@ -20,18 +20,18 @@ struct Point {
 }
 
 impl Point {
-    /// The parts of A on the great circle through this point and `to`, and P^T Q.
+    /// A on the great circle through this point (P) and `to` (Q), and the product P^T Q.
     fn line(&self, to: &Point) -> (CircleLine, Array2<f64>) {
         let (a, b, d) = (&self.gram, matmul(self.p.t(), to.p.view()), &to.gram);
         let top = [dot(&self.p, &self.seen), 2.0 * dot(&self.p, &to.seen), dot(&to.p, &to.seen)];
         let crossed: f64 = b.iter().zip(b.t().iter()).map(|(x, y)| x * y).sum();
-        // ||c^2 P P^T + c s (P Q^T + Q P^T) + s^2 Q Q^T||^2, the powers of c and s collected.
+        // The coefficients of the powers of c = cos and s = sin in ||c^2 P P^T + c s (P Q^T + Q P^T) + s^2 Q Q^T||^2.
         let middle = 2.0 * dot(a, d) + 2.0 * crossed + 2.0 * dot(&b, &b);
         let bottom = [dot(a, a), 4.0 * dot(a, &b), middle, 4.0 * dot(d, &b), dot(d, d)];
         (CircleLine { top, bottom }, b)
     }
 
-    /// The point c P + s Q: everything follows from the two ends without another product with the kernel.
+    /// The point c P + s Q. It is computed from the two points, without another product with the kernel.
     fn between(&self, to: &Point, crossed: &Array2<f64>, (s, c): (f64, f64)) -> Point {
         let mix = |a: &Array2<f64>, b: &Array2<f64>| Zip::from(a).and(b).map_collect(|a, b| c * a + s * b);
         let gram = Zip::from(&self.gram)
@@ -50,7 +50,7 @@ pub(crate) struct Alignment {
     target_norm: f64,
 }
 
-/// The inner product of two matrices of one layout.
+/// The inner product of two matrices with the same memory layout.
 fn dot(a: &Array2<f64>, b: &Array2<f64>) -> f64 {
     match (a.as_slice(), b.as_slice()) {
         (Some(a), Some(b)) => linalg::dot(a, b),
@@ -86,7 +86,8 @@ pub fn centred_alignment(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>) -> f64 
     dot(&a, &b) / (norm(&a) * norm(&b)).max(f64::MIN_POSITIVE)
 }
 
-/// The parts of A at a point and along a direction: <., K' .> and ||.^T .||^2 as forms in (cos, sin).
+/// A along a great circle, up to the factor 1 / ||K'||: the coefficients of <P, K' P> (`top`) and of ||P^T P||^2 (`bottom`) as
+/// polynomials in cos and sin.
 struct CircleLine {
     top: [f64; 3],
     bottom: [f64; 5],
@@ -101,7 +102,7 @@ impl CircleLine {
         top / (squares + b[4] * s.powi(4)).max(f64::MIN_POSITIVE).sqrt()
     }
 
-    /// The best angle: a scan of the half circle (A has period pi), then golden sections around the best of it.
+    /// The angle of the largest A: a scan of the half circle (A has period pi), then golden-section search around the best angle.
     fn best(&self) -> f64 {
         let step = std::f64::consts::PI / 64.0;
         // Small angles matter most near an optimum, so the scan has them on a geometric scale too.
@@ -144,7 +145,8 @@ impl Alignment {
         (top / (size * self.target_norm), gradient)
     }
 
-    /// Climbs from `u`, at most `iterations` steps, until a step gains less than `tolerance`. The alignments passed.
+    /// Improves `u` by at most `iterations` steps, until a step gains less than `tolerance`. Returns the alignment at the start and after
+    /// each step.
     pub(crate) fn climb(&self, u: &mut Array2<f64>, iterations: usize, tolerance: f64) -> Vec<f64> {
         *u /= norm(u).max(f64::MIN_POSITIVE);
         let mut here = self.point(matmul(self.features.view(), u.view()));
@@ -168,7 +170,7 @@ impl Alignment {
             let moved = &*u * c + &unit * s;
             let next_point = here.between(&there, &crossed, (s, c));
             let (next, next_gradient) = self.gradient_at(&next_point);
-            // Rounding can make a vanishing step look like a loss: that is the end of the climb.
+            // Near the maximum, rounding can make a tiny step look like a loss. Then the ascent ends.
             if next <= value {
                 break;
             }

@@ -7,8 +7,8 @@
 //! observed part and its mean there matched (R. Huusari, C. Capponi, P. Villoutreix, H. Kadri, *Kernel transfer over
 //! multiple views for missing data completion*, 2019). Observed entries are kept.
 //!
-//! Landmarks are drawn by seed: the first m samples, as they lie, would be those of the first classes. Only the row space
-//! of Psi matters (A does not see the rest of U), so Psi is rotated to at most n columns first. Cost per step O(n^2 rank).
+//! Landmarks are drawn by seed, because the first m samples would belong to the first classes only. Only the part of U in the row space
+//! of Psi changes A, so Psi is first rotated to at most n columns. Cost per step O(n^2 rank).
 
 pub use super::alignment::centred_alignment;
 
@@ -21,12 +21,12 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis, Ix2, concatenate, s};
 use rand::{Rng, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-/// How CVKT runs.
+/// The parameters of CVKT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cvkt {
-    /// Shares of the available samples that serve as landmarks, in ]0, 1]; with several, cross-validation chooses.
+    /// Shares of the available samples that serve as landmarks, in ]0, 1]. Of several, cross-validation chooses one.
     pub nystrom: Vec<f64>,
-    /// Ranks of U as shares of the number of features, in ]0, 1]; with several, cross-validation chooses.
+    /// Ranks of U as shares of the number of features, in ]0, 1]. Of several, cross-validation chooses one.
     pub rank: Vec<f64>,
     /// Folds of that cross-validation over the observed samples of the view.
     pub folds: usize,
@@ -59,7 +59,7 @@ pub struct Transferred {
     pub rank: f64,
 }
 
-/// Nystrom features (n, m') of one view, zero in the rows of missing samples.
+/// Nystrom features (n, m') of one view, m' <= m, zero in the rows of missing samples.
 fn nystrom(
     kernel: ArrayView2<'_, f64>,
     observed: ArrayView1<'_, bool>,
@@ -73,7 +73,7 @@ fn nystrom(
     landmarks.truncate(m);
     let block = |rows: &[usize]| kernel.select(Axis(0), rows).select(Axis(1), &landmarks);
     let e = eigh(block(&landmarks).view())?;
-    // Eigenvalues that are rounding (or negative, in an indefinite kernel) carry no features.
+    // Eigenvalues that are zero up to rounding, or negative in an indefinite kernel, give no features.
     let top = e.values.iter().fold(0.0f64, |a, &w| a.max(w));
     let kept: Vec<usize> = (0..m).filter(|&k| e.values[k] > 1e-10 * top).collect();
     let scaled = e.vectors.select(Axis(1), &kept) / &e.values.select(Axis(0), &kept).mapv(f64::sqrt);
@@ -85,7 +85,7 @@ fn nystrom(
     Ok(all)
 }
 
-/// Features of all views but one, rotated into as few columns as they span, and how many there were.
+/// The features of all views but one, rotated to as few columns as they span (`psi`), and their number of columns before (`columns`).
 struct Features {
     psi: Array2<f64>,
     columns: usize,
@@ -125,7 +125,7 @@ impl Cvkt {
         Ok(Features { psi: (&d.u * &d.s).slice(s![.., ..kept]).to_owned(), columns })
     }
 
-    /// Learns on the samples `seen` of the view, predicts all pairs.
+    /// Learns on the samples `seen` of the view and predicts all pairs. Returns the prediction and the alignment after each step.
     fn transfer(
         &self,
         features: &Features,
@@ -152,7 +152,7 @@ impl Cvkt {
         (predicted, history)
     }
 
-    /// Levels with the least squared error on the rows and columns of held-out observed samples.
+    /// The levels with the least squared error on held-out observed samples; the first levels where there are too few samples for folds.
     fn choose(
         &self,
         kernels: &[ArrayView2<'_, f64>],

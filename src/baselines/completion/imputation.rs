@@ -1,13 +1,14 @@
 //! Zero and mean imputation of a kernel matrix whose missing samples are missing rows and columns.
 //!
-//! The simplest fills: observed entries (both samples observed) are kept; every other entry becomes 0, or the mean of
-//! the observed entries. What stands in the missing entries of the input is never read, so NaN may mark them.
+//! An entry is observed when both of its samples are. Observed entries are kept; every other entry becomes 0, or the mean of the
+//! observed entries. Missing entries of the input are never read, so they may be NaN.
 
 use crate::{Error, Result};
 use estimator::Mask;
 use ndarray::{Array2, ArrayView1, ArrayView2, Ix1};
 
-/// Refuses kernels that are not square, masks of another length, masks with nothing observed, NaN in observed entries.
+/// The indices of the observed samples. Refuses a kernel that does not fit the mask, a mask with nothing observed, and observed entries
+/// that are not finite.
 pub(crate) fn check(kernel: ArrayView2<'_, f64>, observed: ArrayView1<'_, bool>) -> Result<Vec<usize>> {
     let n = observed.len();
     if kernel.dim() != (n, n) {

@@ -8,7 +8,8 @@
 //!
 //! The algorithm needs the samples only through S = E^T E and C = E^T F: t = E w with w = (P (x) P) v / sigma, where
 //! v, sigma^2 is the leading eigenpair of (P (x) P)^T S (P (x) P); and t never has to be formed, since E^T t = S w and
-//! F^T t = C^T w. So a latent vector costs O(p^4 + p^2 q^2), whatever l is, and every smaller model is a prefix.
+//! F^T t = C^T w. So a latent vector costs O(p^4 + p^2 q^2), whatever l is, and a model of fewer latent vectors is the beginning of a
+//! larger one.
 
 use crate::regressor::{check_pair, split};
 use crate::tucker_decomposition::{hooi, project_on};
@@ -16,12 +17,12 @@ use crate::{Error, Fitted, Layout, Regressor, Report, Result};
 use linalg::{eigh, gemm, matmul};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayView3, Axis, s};
 
-/// HOPLS with the grids its validation chooses from.
+/// HOPLS and the values that its validation chooses from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hopls {
-    /// Most latent vectors R. With `holdout` the best number up to this one, else exactly this many.
+    /// Number of latent vectors R. With `holdout` validation chooses the best number up to this one.
     pub latent: usize,
-    /// Ranks L of the loadings of X to try, the same for both modes; at most the mode's length is used.
+    /// Ranks L of the loadings of X to try, the same for both modes. A rank above a mode's length counts as that length.
     pub x_ranks: Vec<usize>,
     /// Ranks K of the loadings of Y to try. K = q leaves Y unprojected.
     pub y_ranks: Vec<usize>,
@@ -38,7 +39,7 @@ impl Hopls {
         Hopls { latent, x_ranks: vec![x_rank], y_ranks: vec![y_rank], holdout: None, centre: true }
     }
 
-    /// Numbers up to these, chosen on a fifth of the samples, centred.
+    /// The best number of latent vectors up to `latent` and the best of these ranks, chosen on a fifth of the samples, centred.
     pub fn validated(latent: usize, x_ranks: Vec<usize>, y_ranks: Vec<usize>) -> Self {
         Hopls { latent, x_ranks, y_ranks, holdout: Some(0.2), centre: true }
     }
@@ -89,7 +90,7 @@ struct Latent {
     free: usize,
 }
 
-/// Two columns.
+/// The matrix with the two columns a and b.
 fn pair(a: &Array1<f64>, b: &Array1<f64>) -> Array2<f64> {
     Array2::from_shape_fn((a.len(), 2), |(i, j)| if j == 0 { a[i] } else { b[i] })
 }
@@ -108,19 +109,19 @@ fn projected(xx: &Array2<f64>, input: Layout, [p1, p2]: [&Array2<f64>; 2]) -> Ar
     small.into_shape_with_order((n, n)).expect("row-major and of as many elements")
 }
 
-/// The latent vectors in order, until `latent` of them or nothing is left to explain.
+/// The latent vectors in order: `latent` of them, or fewer when nothing is left to explain. `l` and `k` are the ranks L and K.
 fn extract(m: &CrossMoments, input: Layout, output: Layout, latent: usize, l: usize, k: usize) -> Result<Vec<Latent>> {
     let (mut xx, mut xy, mut yy) = (m.xx.clone(), m.xy.clone(), m.yy);
     let start = (xx.diag().sum(), yy);
     let shape = (input.rows, input.cols, output.rows, output.cols);
-    // Unprojected, t is the leading singular vector of E, which leaves the others as they are: one decomposition serves
-    // all latent vectors.
+    // Without a projection on P, t is the leading singular vector of E, and its removal does not change the other singular vectors. So
+    // one decomposition serves all latent vectors.
     let whole = if l >= input.rows.max(input.cols) { Some(eigh(xx.view())?) } else { None };
     let latent = latent.min(input.len());
     let mut found: Vec<Latent> = Vec::with_capacity(latent);
     let mut loadings: Vec<Array1<f64>> = Vec::with_capacity(latent);
     while found.len() < latent {
-        // Below these shares only rounding is left of E or F (the paper's stopping rule with epsilon).
+        // Below these shares of their start, only rounding is left of E or F (the stopping rule of the HOPLS paper with its epsilon).
         if xx.diag().sum() <= 1e-13 * start.0 || yy <= 1e-14 * start.1 || xy.iter().all(|&v| v == 0.0) {
             break;
         }
@@ -152,7 +153,7 @@ fn extract(m: &CrossMoments, input: Layout, output: Layout, latent: usize, l: us
         gemm(-1.0, columns.view(), pair(&g, &(&et - &g)).t(), 1.0, xx.view_mut());
         gemm(-1.0, columns.view(), pair(&d, &(&ft - &d)).t(), 1.0, xy.view_mut());
         yy -= d.dot(&d);
-        // The same deflation of new samples, folded into the weights.
+        // New samples lose the same projections: w_star includes this deflation.
         let mut w_star = w.clone();
         for (old, g) in found.iter().zip(&loadings) {
             w_star.scaled_add(-g.dot(&w), &old.w_star);
@@ -166,7 +167,7 @@ fn extract(m: &CrossMoments, input: Layout, output: Layout, latent: usize, l: us
 
 /// Squared validation error with 1, 2, ... of the latent vectors.
 ///
-/// All scores are one product; then a sample at a time loses its latent vectors, so that its residual stays at hand.
+/// One product gives all scores. Then each sample in turn loses its latent vectors, so that its residual stays in the cache.
 fn errors(found: &[Latent], z: &Array2<f64>, t: &Array2<f64>) -> Vec<f64> {
     let columns: Vec<_> = found.iter().map(|latent| latent.w_star.view()).collect();
     let Ok(w) = ndarray::stack(Axis(1), &columns) else { return Vec::new() };
@@ -182,7 +183,7 @@ fn errors(found: &[Latent], z: &Array2<f64>, t: &Array2<f64>) -> Vec<f64> {
     errors
 }
 
-/// Four running sums, which do not wait for one another.
+/// The sum of squares in four separate running sums, which the processor can add at the same time.
 fn sum_of_squares(values: &[f64]) -> f64 {
     let (fours, rest) = values.as_chunks::<4>();
     let sums = fours.iter().fold([0.0; 4], |sums, v| std::array::from_fn(|k| sums[k] + v[k] * v[k]));

@@ -13,12 +13,12 @@ pub(crate) trait Format {
     fn deviation(&self, weight: f64) -> f64;
     /// W at theta.
     fn dense(&self, theta: &[f64], scratch: &Scratch) -> Array2<f64>;
-    /// The gradient in theta, given that in W.
+    /// Writes the gradient in theta into `gradient`, given the gradient `dw` in W.
     fn pull(&self, theta: &[f64], dw: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]);
-    /// Parameters whose weights are near W, where the format has a direct way to them: a start for the optimum.
+    /// Parameters whose weights are near W, where the format can compute them directly. L-BFGS starts from them.
     fn near(&self, _w: Array2<f64>) -> Result<Option<Vec<f64>>> {
         Ok(None)
     }
-    /// The layer that Adam trains, in single precision as partial trace regression is trained.
+    /// The layer that Adam trains, in single precision, as in partial trace regression.
     fn layer(&self) -> Box<dyn Layer<f32> + '_>;
 }

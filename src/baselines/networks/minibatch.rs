@@ -19,7 +19,8 @@ const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-7;
 
-/// The update at step t (from 1) for a mean over `entries` squared errors, of whose sum half of the gradient is known.
+/// The Adam update at step t (counted from 1) for a mean over `entries` squared errors. The gradient that it scales is half of the
+/// gradient of the sum of squared errors, hence the factor 2 / `entries`.
 fn step(rate: f64, t: i32, entries: usize) -> AdamStep<f32> {
     AdamStep {
         rate: (rate * (1.0 - BETA2.powi(t)).sqrt() / (1.0 - BETA1.powi(t))) as f32,
@@ -30,7 +31,8 @@ fn step(rate: f64, t: i32, entries: usize) -> AdamStep<f32> {
     }
 }
 
-/// Trains the format from theta (a bias at its end where there is one) on inputs z and targets t. Returns the parameters and the report.
+/// Trains the format on inputs z and targets t, starting from theta, which ends with the bias where there is one. Returns the trained
+/// parameters and the report.
 pub(crate) fn fit(
     format: &dyn Format,
     how: &Training,
@@ -84,7 +86,7 @@ pub(crate) fn fit(
         [.., before, last] => (before - last).abs() / before.abs().max(f64::MIN_POSITIVE),
         _ => f64::INFINITY,
     };
-    // The number of epochs ends it, so it is stopped, however little the loss still changes.
+    // Adam has no stopping rule: it ends after the given epochs. So it never counts as converged, however small the last change is.
     report.convergence = Some(Convergence::judge("relative change of the loss", change, -1.0, how.epochs));
     Ok((best.1.unwrap_or_else(|| pass.to_format(&now)), report))
 }

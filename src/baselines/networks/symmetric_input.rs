@@ -10,7 +10,7 @@ use crate::{Layout, Result};
 use ndarray::Array2;
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// The format `inner` with the rows of symmetric pairs folded.
+/// The format `inner` with folded weights V: the rows ij and ji of W become one row.
 pub(crate) struct SymmetricInput<'a> {
     inner: &'a dyn Format,
     layout: Layout,
@@ -22,7 +22,7 @@ impl<'a> SymmetricInput<'a> {
         SymmetricInput { inner, layout }
     }
 
-    /// Row of V, and the two rows of W that it stands for.
+    /// For each row of V: its index, and the indices of the two rows of W that it stands for (the same index twice on the diagonal).
     fn pairs(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let n = self.layout.rows;
         let pairs = (0..n).flat_map(move |i| (i..n).map(move |j| (i * n + j, j * n + i)));
@@ -71,7 +71,7 @@ impl Format for SymmetricInput<'_> {
 }
 
 impl SymmetricInput<'_> {
-    /// W from V such that folding W gives V back, of least norm; also the derivative's way back.
+    /// The W of least norm that folds to V. It is also the transpose of folding, so it takes the gradient in V to the gradient in W.
     fn unfold(&self, dv: &Array2<f64>, scratch: &Scratch) -> Array2<f64> {
         let (n, dv) = (dv.ncols(), dv.as_standard_layout());
         let mut dw = scratch.take((self.layout.rows * self.layout.cols, n));

@@ -3,9 +3,9 @@
 //! With p1 p2 = m_1 ... m_d and q1 q2 = n_1 ... n_d, the weight from input (i_1 ... i_d) to output (j_1 ... j_d) is the
 //! product of matrices G_1[i_1, j_1] G_2[i_2, j_2] ... G_d[i_d, j_d], G_k[i, j] of size r_(k-1) x r_k, r_0 = r_d = 1
 //! (A. Novikov, D. Podoprikhin, A. Osokin, D. Vetrov, *Tensorizing neural networks*, NIPS 2015). Indices are split row
-//! by row. When the first half of the factors makes p and q, the middle rank is that of W read as (row pairs) x (column
-//! pairs): a map of Kraus rank r is a tensor train of middle rank r, which is why this network does well in table 2.
-//! With two cores a step of Adam costs b r p q (2 p + 3 q) multiply-adds for batches of b; more cores form W in each step.
+//! by row. When the products of the first half of the factors are p and q, the middle rank is the rank of W read as a matrix of
+//! (row pairs) x (column pairs). So a map of Kraus rank r is a tensor train of middle rank r, and this network does well in table 2.
+//! With two cores a step of Adam costs at most b r p q (2 p + 3 q) multiply-adds for batches of b; with more cores it computes W.
 
 use super::format::Format;
 use super::lanes::{self, Crossed, Dense, Layer, Sides};
@@ -30,8 +30,8 @@ pub struct TensorTrain {
 }
 
 impl TensorTrain {
-    /// Factors of p x p inputs and q x q outputs: p = m_1 m_2 and q = n_1 n_2 as evenly as possible, twice, and the same
-    /// rank everywhere (larger ranks than an unfolding can have are cut).
+    /// Four cores for p x p inputs and q x q outputs: p = m_1 m_2 and q = n_1 n_2, split as evenly as possible, for each of the two sides.
+    /// All ranks are `rank`, or the largest that is possible at their place.
     pub fn square(p: usize, q: usize, rank: usize, training: Training) -> Self {
         let even = |n: usize| {
             let small = (1..=n).take_while(|k| k * k <= n).filter(|&k| n.is_multiple_of(k)).last().unwrap_or(1);
@@ -43,8 +43,8 @@ impl TensorTrain {
         TensorTrain { inputs: [m, m].concat(), outputs: [n, n].concat(), ranks, training }
     }
 
-    /// One core per side of the matrices: W[(i, j), (k, l)] = sum over r of A_r[i, k] B_r[j, l], which holds every map of
-    /// Kraus rank `rank`. [`square`](Self::square) splits the sides again, and then needs larger outer ranks for the same map.
+    /// Two cores, one per side of the matrices: W[(i, j), (k, l)] = sum over r of A_r[i, k] B_r[j, l]. It can represent every map of Kraus
+    /// rank `rank`. [`square`](Self::square) splits each side again, and then needs larger outer ranks for the same map.
     pub fn by_sides(p: usize, q: usize, rank: usize, training: Training) -> Self {
         TensorTrain { inputs: vec![p, p], outputs: vec![q, q], ranks: vec![rank.min(p * q)], training }
     }
@@ -99,8 +99,8 @@ impl Regressor for TensorTrain {
 /// Cores (r_left, m, n, r_right), stored one after the other, each row by row.
 pub(crate) struct TtFormat {
     cores: Vec<(usize, usize, usize, usize)>,
-    /// Place in W, row by row, of each entry in the order (i_1, j_1, i_2, j_2, ...), of those with j_d = 0: the others of
-    /// the last core's n_d follow it there as well.
+    /// The product of the cores lists the entries of W in the order (i_1, j_1, i_2, j_2, ...). For each entry with j_d = 0, its index in
+    /// W (row by row). The entries with j_d = 1, ..., n_d - 1 follow it in both orders: see [`TtFormat::run`].
     places: Vec<usize>,
     shape: (usize, usize),
 }
@@ -127,7 +127,7 @@ impl TtFormat {
         ArrayView2::from_shape((a, m * n * b), slice).expect("the slice has exactly this many elements")
     }
 
-    /// Products of the first 0, 1, ..., d - 1 cores, the k-th of shape (m_1 n_1 ... m_k n_k, r_k).
+    /// The products of the first 0, 1, ..., d - 1 cores; that of k cores has shape (m_1 n_1 ... m_k n_k, r_k).
     fn partial(&self, theta: &[f64], scratch: &Scratch) -> Vec<Array2<f64>> {
         let mut left = vec![Array2::ones((1, 1))];
         for k in 0..self.cores.len() - 1 {
@@ -136,20 +136,20 @@ impl TtFormat {
         left
     }
 
-    /// Entries of W that lie together, both there and in the order of the cores.
+    /// Number of consecutive entries of W that are also consecutive in the product of the cores.
     fn run(&self) -> usize {
         self.cores[self.cores.len() - 1].2
     }
 }
 
-/// The same elements, row by row, with this many columns.
+/// The same elements, row by row, in a matrix of `cols` columns.
 fn reshape(a: Array2<f64>, cols: usize) -> Array2<f64> {
     let rows = a.len() / cols;
     Array2::from_shape_vec((rows, cols), a.into_raw_vec_and_offset().0).expect("cols divides the number of elements")
 }
 
 impl TtFormat {
-    /// The layer in either precision: two cores are the general layer of partial trace regression, more of them form W.
+    /// The layer in either precision. Two cores are the general layer of partial trace regression; with more cores it computes W.
     pub(crate) fn layer_of<T: Real>(&self) -> Box<dyn Layer<T> + '_> {
         match self.cores[..] {
             [(_, m1, n1, rank), (_, m2, n2, _)] if lanes::pays_off([m1, m2], [n1, n2], rank) => {

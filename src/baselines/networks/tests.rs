@@ -13,17 +13,18 @@ fn wave(rows: usize, cols: usize, m: f64) -> Array2<f64> {
     Array2::from_shape_fn((rows, cols), |(i, j)| (m * (1 + i * cols + j) as f64).sin())
 }
 
-/// The mean square of a layer and its gradient, both over samples that fill the lanes once and a part of them again.
+/// The mean squared error of a layer and its gradient. The tests use 19 samples: one full group of lanes and a part of a second one.
 fn loss_and_gradient(pass: &mut Pass<'_, f64>, theta: &[f64], x: &Array2<f64>, y: &Array2<f64>) -> (f64, Vec<f64>) {
     let (rows, entries) = ((x.as_slice().unwrap(), y.as_slice().unwrap()), y.len() as f64);
     let all: Vec<usize> = (0..x.nrows()).collect();
-    // What the arrays hold before must not matter.
+    // The result must not depend on what the array holds before: NaN would show.
     let mut gradient = vec![f64::NAN; theta.len()];
     let loss = pass.run(&pass.to_layer(theta), rows, &all, &[], &mut gradient) / entries;
     (loss, pass.to_format(&gradient).iter().map(|g| g * 2.0 / entries).collect())
 }
 
-/// Every component of the gradient against a central difference; the loss is quartic or less in each parameter.
+/// Compares every component of the gradient with a central difference, which is exact up to rounding: the loss is quadratic in each
+/// single parameter.
 fn check<'a>(layer: impl Fn() -> Box<dyn Layer<f64> + 'a>, weights: usize, inputs: usize, outputs: usize) {
     let (x, y) = (wave(19, inputs, 1.3), wave(19, outputs, 0.7));
     for bias in [false, true] {
@@ -44,7 +45,7 @@ fn check<'a>(layer: impl Fn() -> Box<dyn Layer<f64> + 'a>, weights: usize, input
     }
 }
 
-/// The layer predicts what W does, and its gradient is the one that goes back through W.
+/// Checks that the layer predicts the same as its dense weights W, and that its gradient is the one computed through W.
 fn check_pull<'a>(layer: Box<dyn Layer<f64> + 'a>, format: &dyn Format, inputs: usize, outputs: usize) {
     let (x, y) = (wave(19, inputs, 1.3), wave(19, outputs, 0.7));
     let theta: Vec<f64> = wave(1, format.len(), 2.1).into_raw_vec_and_offset().0;
@@ -59,7 +60,7 @@ fn check_pull<'a>(layer: Box<dyn Layer<f64> + 'a>, format: &dyn Format, inputs: 
     assert!((loss - expected).abs() < 1e-12 * expected);
 }
 
-/// A tensor train of two cores from 3 x 4 to 2 x 3 matrices, by its own products and through W.
+/// A tensor train of two cores from 3 x 4 to 2 x 3 matrices, by each of its layers: `Sides`, `Crossed` and `Dense`.
 #[test]
 fn two_cores_are_the_general_layer() {
     let (inputs, outputs, training) = (vec![3, 4], vec![2, 3], Training::default());
@@ -74,7 +75,7 @@ fn two_cores_are_the_general_layer() {
     }
 }
 
-/// On symmetric inputs half of the weights' rows say the same as all of them, and so do their gradients.
+/// On symmetric inputs the folded weights of `SymmetricInput` predict the same as all weights, and their gradient is right.
 #[test]
 fn half_of_the_rows_is_enough_for_symmetric_inputs() {
     let layer = Tucker { ranks: [2, 3, 1, 2], training: Training::default() }.format([3, 3, 2, 2]).unwrap();

@@ -1,6 +1,6 @@
-//! Training of one-layer tensor networks: vec(Y) = vec(X) W(theta) + b, the mean square minimised by Adam or L-BFGS.
+//! Training of one-layer tensor networks: vec(Y) = vec(X) W(theta) + b. Adam or L-BFGS minimises the mean squared error.
 //!
-//! A [`Format`] says how few parameters theta make the many weights W (tensor train or Tucker), and how the gradient comes back.
+//! A [`Format`] (tensor train or Tucker) computes the many weights W from few parameters theta, and the gradient in theta from that in W.
 //! Adam is in `minibatch`, L-BFGS on the whole sample in `whole_sample`.
 
 use super::format::Format;
@@ -18,24 +18,24 @@ use rand_distr::Distribution;
 /// The epoch whose weights the fitted model keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KeptEpoch {
-    /// Those after the last epoch (the paper's protocol).
+    /// The weights after the last epoch (the paper's protocol).
     Last,
-    /// Those of the epoch with the least error on the last `holdout` share of the samples, which then do not train.
+    /// The weights of the epoch with the least error on the last `holdout` share of the samples, which are not trained on.
     Best {
         /// Share of the samples that validates.
         holdout: f64,
     },
 }
 
-/// What minimises the mean square.
+/// The method that minimises the mean squared error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Optimiser {
-    /// Adam on minibatches, as networks are trained, in single precision like partial trace regression.
+    /// Adam on minibatches, in single precision, as in partial trace regression.
     Adam,
-    /// L-BFGS on the whole sample: the optimum that the format allows (a local one, in theory). Of [`Training`] it uses
-    /// the seed and `standardise`; there is no bias.
+    /// L-BFGS on the whole sample: the optimum of the format (possibly a local one). Of [`Training`] it uses the seed and `standardise`;
+    /// there is no bias.
     Lbfgs {
-        /// Iterations at most, twice: without the means first, then on the data as they are.
+        /// Most iterations of each of its two runs: the first on centred inputs, the second on the inputs as they are.
         iterations: usize,
     },
 }
@@ -51,12 +51,12 @@ pub struct Training {
     pub batch: usize,
     /// Adam's step size in the first epoch.
     pub learning_rate: f64,
-    /// The step size falls geometrically over the epochs to this share of the first; 1 keeps it, as the paper does.
+    /// The step size falls geometrically over the epochs to this share of the first one; with 1 it is constant, as in the paper.
     pub decay: f64,
     /// Whether the layer has a bias b.
     pub bias: bool,
-    /// Divide X and Y by their root mean square before training (scale only, nothing is centred). The released data
-    /// have entries in the hundreds, and Adam's steps of fixed length would need thousands of epochs to get there.
+    /// Divide X and Y by their root mean square before training (scale only, nothing is centred). The released data have entries in the
+    /// hundreds; without this, Adam's steps of fixed length would need thousands of epochs.
     pub standardise: bool,
     /// Seed of the initial weights and of the order of the samples.
     pub seed: u64,
@@ -122,13 +122,14 @@ pub(crate) fn train(
     how.check()?;
     let (input, whole, output) = (Layout::of(x), Layout::full(x), Layout::full(y));
     if input.half && how.optimiser != Optimiser::Adam {
-        // Half of the rows of W say the same as all of them, at half the cost.
+        // For symmetric inputs the folded weights give the same model at half the cost.
         return fit(&SymmetricInput::new(format, input), how, (x, input, whole), (y, output));
     }
     fit(format, how, (x, whole, whole), (y, output))
 }
 
-/// The fit, with vectors in the layout that the format is for; `whole` sets the scale of the first weights.
+/// Fits the format to vectors in the layout `input`. `whole` is the layout of the unfolded inputs, which sets the scale of the data and
+/// of the first weights.
 fn fit(
     format: &dyn Format,
     how: &Training,
@@ -138,7 +139,7 @@ fn fit(
     let (mut z, mut t) = (input.encode(x), output.encode(y));
     let (mut sx, mut sy) = (1.0, 1.0);
     if how.standardise {
-        // Of the whole matrix's entries, whichever of them the vectors hold.
+        // The root mean square over all entries of the matrix, also where the vectors hold half of them.
         let share = (input.len() as f64 / whole.len() as f64).sqrt();
         (sx, sy) = (root_mean_square(&z) * share, root_mean_square(&t));
         z /= sx;

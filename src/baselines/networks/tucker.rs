@@ -57,7 +57,7 @@ pub(crate) struct TuckerFormat {
     ranks: [usize; 4],
 }
 
-/// A part of the gradient as a matrix.
+/// A slice of the gradient as a matrix that can be written.
 fn into(part: &mut [f64], shape: (usize, usize)) -> ArrayViewMut2<'_, f64> {
     ArrayViewMut2::from_shape(shape, part).expect("the slice has exactly this many elements")
 }
@@ -122,7 +122,7 @@ impl Format for TuckerFormat {
         scratch.give(dw);
     }
 
-    /// The orthogonal Tucker decomposition: W itself where the ranks are full.
+    /// The parameters of the orthogonal Tucker decomposition of W. It is exact where the ranks are full.
     fn near(&self, w: Array2<f64>) -> Result<Option<Vec<f64>>> {
         let w = w.as_standard_layout().into_owned().into_shape_with_order(self.sizes);
         let w = w.expect("row-major and of as many elements");

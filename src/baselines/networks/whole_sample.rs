@@ -1,10 +1,10 @@
 //! The optimum of a one-layer tensor network on the whole sample, by L-BFGS.
 //!
-//! The mean square of W depends on the samples only through G = Z^T Z and C = Z^T T. With a least squares map M (G M = C)
-//! and D = W - M it is (rss + <D, G D>) / N: an evaluation costs d^2 m whatever l is, and nothing cancels, so a format that
-//! can represent the truth finds it to rounding. Inputs with a large mean make G ill conditioned; so the first iterations
-//! use the covariance G - l zbar zbar^T in its place, whose optimum is the same where there is no noise.
-//! A format that knows parameters near M starts there, others from random parameters.
+//! Inputs Z (l, d), targets T (l, m), N = l m. The mean squared error of W depends on the samples only through G = Z^T Z and C = Z^T T.
+//! With a least squares map M (G M = C), its residual sum of squares rss and D = W - M, it is (rss + <D, G D>) / N. An evaluation costs
+//! d^2 m, whatever l is, and nothing cancels: a format that can represent the truth finds it to rounding.
+//! Inputs with a large mean make G ill conditioned. So a first run uses the covariance G - l zbar zbar^T in its place, whose optimum is
+//! the same where there is no noise. A format that can compute parameters near M starts there, others from random parameters.
 
 use super::format::Format;
 use super::scratch::Scratch;
@@ -13,12 +13,12 @@ use kraus::{MinimiseParams, minimise};
 use linalg::{eigh, gemm, matmul};
 use ndarray::{Array2, ArrayView2, Axis};
 
-/// Eigenvalues of G below this share of the largest are rounding.
+/// Eigenvalues of G below this share of the largest count as zero: they are rounding.
 const ROUNDING: f64 = 1e-11;
-/// A start counts as the optimum when its loss is below this share of the mean square.
+/// A start counts as the optimum when its loss is below this share of the mean square of the fitted values Z M.
 const EXACT: f64 = 1e-24;
 
-/// Returns the parameters at the optimum and the report, whose history is the mean square after each iteration.
+/// Returns the parameters at the optimum and the report. Its history is the mean squared error after each iteration of the second run.
 pub(crate) fn fit(
     format: &dyn Format,
     start: Vec<f64>,

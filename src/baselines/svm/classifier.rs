@@ -79,7 +79,7 @@ impl SvmClassifierParams {
         self
     }
 
-    /// The price of a sample inside the margin.
+    /// The weight C of a sample inside the margin.
     pub fn c(mut self, c: f64) -> Self {
         self.0.c = c;
         self

@@ -23,7 +23,7 @@ fn check_kernel(kernel: ArrayView2<'_, f64>, labels: &Labels) -> Result<()> {
 pub struct OneVsRest {
     alpha: Array2<f64>,
     rho: Array1<f64>,
-    /// How the solver of each class ended; empty for linfa-svm, which does not tell.
+    /// How the solver of each class ended; empty for linfa-svm, which does not report it.
     ended: Vec<Convergence>,
 }
 
@@ -32,10 +32,13 @@ impl OneVsRest {
     pub fn fit(kernel: ArrayView2<'_, f64>, labels: &Labels, c: f64, tolerance: f64) -> Result<Self> {
         check_kernel(kernel, labels)?;
         if !(c > 0.0 && c.is_finite() && tolerance > 0.0) {
-            return Err(Error::parameter("c", format!("and the tolerance must be positive, got {c} and {tolerance}")));
+            return Err(Error::parameter(
+                "c",
+                format!("it and the tolerance must be positive, they are {c} and {tolerance}"),
+            ));
         }
         let mut machines = Self::path(kernel, labels.indices(), labels.classes().len(), &[c], tolerance);
-        // One machine for one C.
+        // `path` returns one machine per C, and there is one C, so index 0 exists.
         Ok(machines.swap_remove(0))
     }
 
@@ -58,7 +61,7 @@ impl OneVsRest {
         let samples = DatasetBase::new(l, Array1::from_vec(labels.to_vec()));
         let parts = samples.one_vs_all().map_err(SvmError::from)?;
         if let [(only, _)] = parts.as_slice() {
-            // A class without any other has nothing to separate.
+            // With a single class there is nothing to separate: the machine always decides for it.
             machine.rho[*only] = -1.0;
             return Ok(machine);
         }
@@ -72,7 +75,7 @@ impl OneVsRest {
         Ok(machine)
     }
 
-    /// One machine per value of C, ascending, by [`Dual`].
+    /// One machine per value of C, solved by [`Dual`]. Each starts from the solution of the C before it, so C should ascend.
     pub(super) fn path(
         kernel: ArrayView2<'_, f64>,
         labels: &[usize],
@@ -107,13 +110,13 @@ impl OneVsRest {
         OneVsRest { alpha: Array2::zeros((samples, classes)), rho: Array1::ones(classes), ended: Vec::new() }
     }
 
-    /// Number of classes whose solver used up its steps before it met the tolerance. linfa-svm does not tell: zero for
-    /// [`OneVsRest::fit_linfa`].
+    /// Number of classes whose solver used up its steps before it met the tolerance. Zero for [`OneVsRest::fit_linfa`], because linfa-svm
+    /// does not report it.
     pub fn unconverged(&self) -> usize {
         self.ended.iter().filter(|ended| !ended.converged()).count()
     }
 
-    /// How the solvers of the classes ended, the worst of them; none for [`OneVsRest::fit_linfa`].
+    /// The worst of the ways in which the solvers of the classes ended; none for [`OneVsRest::fit_linfa`].
     pub fn convergence(&self) -> Option<Convergence> {
         Convergence::worst(self.ended.iter().copied())
     }

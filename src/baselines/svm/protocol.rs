@@ -21,7 +21,7 @@ pub enum Reported {
     Smo,
 }
 
-/// Repeated stratified splits with C chosen inside each, by our own solver, which follows a path of C.
+/// Repeated stratified splits. Inside each split, cross-validation with our own solver chooses C.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protocol {
     /// Who trains the machine whose accuracy is reported.
@@ -36,10 +36,10 @@ pub struct Protocol {
     pub splits: usize,
     /// Share of each class that trains.
     pub train: f64,
-    /// KKT violation at which the machines stop that choose C (libsvm's default is 1e-3).
+    /// KKT violation at which the solver stops while C is chosen (libsvm's default is 1e-3).
     pub tolerance: f64,
-    /// The same of the machine that is reported. At 1e-3 a sample whose two largest decision values are that close may go either
-    /// way: on imputed kernels of the digits the two solvers then differ by one or two test samples of a thousand.
+    /// KKT violation at which the solver of the reported machine stops. At 1e-3 a sample whose two largest decision values are that close
+    /// may get either class: on imputed kernels of the digits the two solvers then differ by one or two test samples of a thousand.
     pub reported_tolerance: f64,
     /// Seed of splits and folds.
     pub seed: u64,
@@ -74,7 +74,7 @@ pub struct SvmReport {
     pub fixed_mean: Option<f64>,
     /// C chosen in each split.
     pub chosen: Vec<f64>,
-    /// Negative eigenvalues cut from the kernel.
+    /// Number of negative eigenvalues of the kernel that were set to zero.
     pub negative: usize,
     /// Their share of the sum of all absolute eigenvalues.
     pub negative_mass: f64,
@@ -86,8 +86,8 @@ fn block(k: &Array2<f64>, rows: &[usize], cols: &[usize]) -> Array2<f64> {
     k.select(Axis(0), rows).select(Axis(1), cols)
 }
 
-/// Test samples that the machine puts into their class, by linfa's confusion matrix. linfa counts in f32 and tells the share only;
-/// times the number of samples it lies next to the whole number that it came from, as long as they are fewer than 2^23.
+/// Number of test samples that the machine puts into their class, by linfa's confusion matrix. linfa gives only their share, in f32.
+/// The share times the number of samples rounds to the right whole number, as long as there are fewer than 2^23 samples.
 fn hits(machine: &OneVsRest, k: &Array2<f64>, labels: &[usize], test: &[usize], train: &[usize]) -> Result<usize> {
     let predicted = Array1::from_vec(machine.predict(block(k, test, train).view())?);
     let truth: Array1<usize> = test.iter().map(|&i| labels[i]).collect();
@@ -95,7 +95,7 @@ fn hits(machine: &OneVsRest, k: &Array2<f64>, labels: &[usize], test: &[usize], 
     Ok((f64::from(share) * test.len() as f64).round() as usize)
 }
 
-/// What one split gives.
+/// The result of one split.
 struct Split {
     accuracy: f64,
     c: f64,
@@ -140,7 +140,7 @@ impl Protocol {
             }
         }
         let (among, own) = (block(k, &train, &train), of(&train));
-        // Factored once, for the machines of all classes and of both values of C.
+        // The kernel is factored once, for the machines of all classes and for both values of C.
         let factor = (self.reported == Reported::Linfa).then(|| pivoted_cholesky(among.view())).transpose()?;
         let known = Labels::from_indices(&own, classes)?;
         let fit = |c: f64| match &factor {

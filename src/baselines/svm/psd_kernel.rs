@@ -7,16 +7,16 @@ use ndarray::{Array2, ArrayView2};
 /// A positive semidefinite kernel and what it took to make it so.
 #[derive(Debug, Clone)]
 pub struct PsdKernel {
-    /// The nearest PSD matrix in Frobenius norm; the input itself when that was PSD up to rounding.
+    /// The PSD matrix nearest to the symmetric part in Frobenius norm; the symmetric part itself when it is PSD up to rounding.
     pub kernel: Array2<f64>,
-    /// Number of eigenvalues that were cut.
+    /// Number of negative eigenvalues that were set to zero.
     pub negative: usize,
     /// Their share of the sum of all absolute eigenvalues.
     pub negative_mass: f64,
 }
 
 impl PsdKernel {
-    /// Cuts the negative eigenvalues of the symmetric part.
+    /// Sets the negative eigenvalues of the symmetric part to zero.
     ///
     /// ```
     /// let cut = baselines::svm::PsdKernel::project(ndarray::array![[0.0, 1.0], [1.0, 0.0]].view())?;

@@ -8,7 +8,7 @@
 
 use ndarray::Array1;
 
-/// Pair steps at most; a thousand are typical for a hundred samples.
+/// Most pair steps for one C. A hundred samples typically take a thousand.
 const STEPS: usize = 1_000_000;
 
 /// One solved dual problem: f(x) = sum_t signed_t K(x_t, x) - rho with signed_t = a_t y_t.
@@ -29,7 +29,7 @@ pub(crate) struct Dual<'a> {
     alpha: Vec<f64>,
     /// y_t times the gradient: sum_s y_s a_s K_ts - y_t.
     slope: Vec<f64>,
-    /// Zero where a_t y_t may grow, minus infinity elsewhere. Added to a score, minus infinity excludes the sample.
+    /// Zero where a_t y_t may grow, minus infinity elsewhere. It is added to scores: minus infinity excludes the sample.
     grows: Vec<f64>,
     /// The same for falling.
     falls: Vec<f64>,
@@ -39,7 +39,7 @@ pub(crate) struct Dual<'a> {
 }
 
 impl<'a> Dual<'a> {
-    /// All alphas zero. `kernel` symmetric, the n x n entries row by row; `positive` says which samples are of the class.
+    /// Starts with all a = 0. `kernel` is symmetric, its n x n entries row by row; `positive` says which samples are of the class.
     pub(crate) fn new(kernel: &'a [f64], positive: &[bool]) -> Self {
         let n = positive.len();
         let y: Vec<f64> = positive.iter().map(|p| if *p { 1.0 } else { -1.0 }).collect();
@@ -65,7 +65,7 @@ impl<'a> Dual<'a> {
         &self.kernel[t * self.y.len()..(t + 1) * self.y.len()]
     }
 
-    /// The pair that gains most, or none when the KKT violation is below `tolerance`.
+    /// The pair (i, j) that gains most and the length of its step, or none when the KKT violation is below `tolerance`.
     fn pair(&self, tolerance: f64) -> Option<(usize, usize, f64)> {
         let (i, up) = largest(self.slope.iter().zip(&self.grows).map(|(s, open)| open - s));
         if up == f64::NEG_INFINITY {
@@ -76,7 +76,7 @@ impl<'a> Dual<'a> {
             return None;
         }
         let (row, own) = (self.row(i), self.diagonal[i]);
-        // Indefinite or repeated samples: a tiny curvature keeps the step finite, as in libsvm.
+        // An indefinite kernel or a repeated sample can make the curvature zero or negative. A tiny one keeps the step finite, as in libsvm.
         let curve = |t: usize| (own + self.diagonal[t] - 2.0 * row[t]).max(1e-12);
         let gains = self.slope.iter().zip(&self.falls).enumerate().map(|(t, (s, open))| {
             let gap = (up + s).max(0.0);
@@ -86,7 +86,7 @@ impl<'a> Dual<'a> {
         (gain > 0.0).then(|| (i, j, (up + self.slope[j]) / curve(j)))
     }
 
-    /// Solves for this C, from where the last one ended (from zero when C has fallen).
+    /// Solves for this C, starting from the solution of the last C; from zero when this C is smaller than the last.
     pub(crate) fn solve(&mut self, c: f64, tolerance: f64) -> Solution {
         if c < self.bound {
             self.alpha.fill(0.0);
@@ -101,7 +101,7 @@ impl<'a> Dual<'a> {
             let margin = |t: usize, grows: bool| if grows { c - self.alpha[t] } else { self.alpha[t] };
             let (up, down) = (margin(i, self.y[i] > 0.0), margin(j, self.y[j] < 0.0));
             let step = step.min(up).min(down);
-            // At a bound exactly at it, so that the next choice sees it there.
+            // A step that ends at a bound sets exactly the bound, so that the next choice of a pair sees it there.
             let moved = |a: f64, by: f64, all: bool| match (all, by > 0.0) {
                 (true, true) => c,
                 (true, false) => 0.0,
@@ -120,14 +120,14 @@ impl<'a> Dual<'a> {
         Solution { signed, rho: self.threshold(), violation: self.violation(), steps }
     }
 
-    /// The largest m - M, zero where no pair can move.
+    /// The KKT violation m - M; zero where no pair can move.
     fn violation(&self) -> f64 {
         let (_, up) = largest(self.slope.iter().zip(&self.grows).map(|(s, open)| open - s));
         let (_, down) = largest(self.slope.iter().zip(&self.falls).map(|(s, open)| open + s));
         (up + down).max(0.0)
     }
 
-    /// The mean slope of the free samples; without any, the middle of what the bounds allow.
+    /// rho: the mean slope of the samples strictly between the bounds; without any, the middle of the interval that the others allow.
     fn threshold(&self) -> f64 {
         let (mut sum, mut count, mut low, mut high) = (0.0, 0.0, f64::NEG_INFINITY, f64::INFINITY);
         for t in 0..self.y.len() {
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Too few steps are reported, not hidden.
+    /// A solver that used up its steps reports it.
     #[test]
     fn a_machine_that_ran_out_of_steps_says_so() {
         let n = 30;

@@ -1,4 +1,4 @@
-//! Stratified splits by seed: every class keeps its share on both sides.
+//! Stratified splits by seed: in both parts the classes have the shares that they have in the whole.
 
 use crate::{Error, Result};
 use rand::{SeedableRng, seq::SliceRandom};
@@ -19,7 +19,7 @@ fn by_class(labels: &[usize], samples: &[usize], rng: &mut ChaCha8Rng) -> Vec<Ve
     groups
 }
 
-/// Training and test samples; every class needs one on each side.
+/// Training samples (the share `train` of each class) and test samples. Every class has at least one sample in each part.
 pub(crate) fn halves(labels: &[usize], train: f64, seed: u64, split: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     if !(train > 0.0 && train < 1.0) {
         return Err(Error::parameter("train", format!("must lie strictly between 0 and 1, got {train}")));
@@ -38,7 +38,7 @@ pub(crate) fn halves(labels: &[usize], train: f64, seed: u64, split: u64) -> Res
     Ok((first, second))
 }
 
-/// Pairs (training, held out) that hold out every sample once; classes are dealt out in turn.
+/// Pairs (training, held out). Every sample is held out once; the samples of each class go to the folds in turn.
 pub(crate) fn folds(
     labels: &[usize],
     samples: &[usize],

@@ -60,7 +60,7 @@ fn residuals_fall_with_latent_vectors() {
         let fit = Hopls::fixed(30, l, k).fit(x.view(), y.view()).unwrap();
         let h = &fit.report.history;
         assert!(h.windows(2).all(|e| e[1] <= e[0] * (1.0 + 1e-12)), "{h:?}");
-        // The history is the training error of the prefixes.
+        // The history holds the training errors of the models with 1, 2, ... latent vectors.
         let direct = fit.mse(x.view(), y.view()).unwrap();
         assert!((direct / h[h.len() - 1] - 1.0).abs() < 1e-6, "{direct} against {:?}", h.last());
         let short = Hopls::fixed(4, l, k).fit(x.view(), y.view()).unwrap();

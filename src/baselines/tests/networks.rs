@@ -83,8 +83,8 @@ fn a_bias_is_learnt() {
     assert!(without.mse(x.view(), y.view()).unwrap() > 0.1 * mean_square(&y));
 }
 
-/// The kept epoch is the best of all on the held-out samples. Training on the others alone that ends at each epoch in turn passes through
-/// the same weights (the step does not fall and nothing is scaled), so the error of every epoch can be known.
+/// The kept epoch is the best of all on the held-out samples. A training on the other samples that ends after k epochs has the weights
+/// of epoch k (the step size is constant and nothing is scaled), so the test knows the error of every epoch.
 #[test]
 fn the_kept_epoch_is_the_best_of_all() {
     let noise = normal(&mut rng(53), 60, 4).into_shape_with_order((60, 2, 2)).unwrap();

@@ -33,7 +33,7 @@ impl Data {
         fit.mse(x.slice(s![self.train.., .., ..]), y.slice(s![self.train.., .., ..])).unwrap() / mean_square(y)
     }
 
-    /// The same of the best of PTR's ranks.
+    /// Relative test error of PTR at the best of its ranks.
     fn ptr(&self) -> f64 {
         let of = |range| {
             let (x, y) = (self.x.slice(s![range, .., ..]), self.y.slice(s![range, .., ..]));

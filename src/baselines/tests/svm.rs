@@ -175,8 +175,8 @@ fn bad_input_is_refused() {
     ));
 }
 
-/// A label beyond the classes had no machine, and its samples were silently of no class. Such labels cannot be made; a class without
-/// samples can, and its machine decides -1 for all.
+/// A label beyond the classes would have no machine, so such labels cannot be made. A class without samples has one, which decides -1 for
+/// all.
 #[test]
 fn every_label_has_its_machine() {
     let error = Labels::from_indices(&[0, 1, 5, 1], 3).unwrap_err().to_string();

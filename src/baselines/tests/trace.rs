@@ -110,7 +110,8 @@ fn running_out_of_iterations_is_visible() {
     assert_eq!((report.convergence.unwrap().converged(), report.kkt.unwrap() > method.tolerance), (false, true));
 }
 
-/// Without noise the least penalty validates best. Solved from zero to the tolerance it left every unseen entry at zero.
+/// Without noise the smallest penalty validates best. Solved from zero it would leave every unseen entry at zero; along the path of
+/// penalties it does not.
 #[test]
 fn the_model_that_is_refitted_is_the_one_that_was_validated() {
     let n = 20;

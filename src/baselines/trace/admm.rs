@@ -4,16 +4,16 @@
 //! c_j = Z^T y_j. The iteration alternates x = (G + rho)^-1 (c + rho (z - u)), z = prox(x + u), u = x + u - z
 //! (S. Boyd et al., *Distributed optimization and statistical learning via ADMM*, 2011, section 6.4), over-relaxed, with
 //! rho balanced per output. G is decomposed once, so every x costs two products for all outputs together; outputs that
-//! have converged leave the batch. Why not accelerated proximal gradient with the same prox: inputs X = G^T G have a
-//! mean that makes G ill conditioned, and with fewer samples than unknowns FISTA with restarts still had a residual of
-//! 5e-6 after 5000 steps where this one reaches 1e-8 in a few hundred.
+//! have converged leave the batch. Accelerated proximal gradient with the same prox was slower: the paper's inputs are positive
+//! semidefinite, and their mean makes G ill conditioned. With fewer samples than unknowns FISTA with restarts still had a residual
+//! of 5e-6 after 5000 steps where ADMM reaches 1e-8 in a few hundred.
 //!
-//! The mean of such inputs lies near the identity, and along it G is hundreds of times larger than elsewhere: no rho suits
-//! both. So symmetric problems with at least as many samples as unknowns are solved in the metric M = 1 + kappa i i^T, i the unit vector along the identity, with
-//! kappa such that M^-1/2 G M^-1/2 is as large along i as it is on average; the prox stays a function of eigenvalues (see
-//! `spectral`). In the variables M^1/2 b the iteration is the one above; where its matrix is then well conditioned, the
-//! first rho is the best and balancing would only spoil it: 20 iterations do what 5000 could not. With fewer samples
-//! than unknowns the metric was measured to cost two or three times the iterations, so there it is the plain one.
+//! The mean of such inputs is near a multiple of the identity, and along it G is hundreds of times larger than elsewhere: no single rho
+//! suits both. So symmetric problems with at least as many samples as unknowns are solved in the metric M = 1 + kappa i i^T, where i is
+//! the unit vector along the identity and kappa makes M^-1/2 G M^-1/2 as large along i as it is on average elsewhere. The prox stays a
+//! function of eigenvalues (see `spectral`). In the variables M^1/2 b the iteration is the one above. Where its matrix is then well
+//! conditioned, the first rho is the best and is not balanced: 20 iterations do what 5000 could not. With fewer samples than unknowns
+//! this metric was measured to need two or three times the iterations, so there M = 1.
 //!
 //! The certificate: rho M u is a subgradient of mu g at z by construction of the prox, so ||G z - c + rho M u|| bounds the
 //! distance of 0 from the subdifferential of F_j at z.
@@ -38,9 +38,9 @@ pub(crate) struct RegressionMoments {
     layout: Layout,
     gram: Array2<f64>,
     metric: TraceMetric,
-    /// M^-1/2 G M^-1/2 = V diag(w) V^T: w.
+    /// The eigenvalues w in M^-1/2 G M^-1/2 = V diag(w) V^T.
     values: Array1<f64>,
-    /// V; none where it is the identity.
+    /// The eigenvectors V; none where V is the identity.
     vectors: Option<Array2<f64>>,
     /// Row j is c_j = Z^T y_j.
     cross: Array2<f64>,
@@ -67,7 +67,7 @@ impl TraceMetric {
         TraceMetric { kappa, diagonal }
     }
 
-    /// Every row times M^power.
+    /// Multiplies every row by M^power.
     fn apply(&self, power: f64, mut rows: ArrayViewMut2<'_, f64>) {
         if self.kappa == 0.0 {
             return;
@@ -108,7 +108,7 @@ impl RegressionMoments {
         let metric = TraceMetric::of(layout, &gram, z.nrows());
         let diagonal = metric.kappa == 0.0 && gram.indexed_iter().all(|((i, j), &v)| i == j || v == 0.0);
         let (values, vectors) = if diagonal {
-            // Inputs that are matrix units, as in completion: nothing to decompose.
+            // Inputs with a single nonzero entry, as in completion, give a diagonal G: there is nothing to decompose.
             (gram.diag().to_owned(), None)
         } else {
             let half = metric.applied(-0.5, gram.view());
@@ -151,8 +151,8 @@ impl RegressionMoments {
         low > WELL_CONDITIONED * high
     }
 
-    /// Improves `b` (m, d), one row per output, until every output is solved or the iterations are used up. `balance`
-    /// holds the rho of each output and keeps what was found: along a path of mu the next problem begins balanced.
+    /// Improves `b` (m, d), one row per output, until every output is solved or the iterations are used up. `balance` holds the rho of each
+    /// output and is updated, so that the next problem along a path of mu starts with a suitable rho.
     pub(crate) fn solve(
         &self,
         kind: Spectral,
@@ -166,10 +166,11 @@ impl RegressionMoments {
         let scale: Vec<f64> = self.cross.rows().into_iter().map(norm).collect();
         let balanced = !self.well_conditioned();
         let mut kkt = vec![f64::INFINITY; m];
-        // State of the active outputs, in the order of `active`; u starts at the multiplier that suits b.
+        // `active` lists the outputs that are not solved yet; z, u, cross and rho have one row or entry for each. u starts at the multiplier
+        // of b.
         let mut active: Vec<usize> = (0..m).collect();
         let mut rho = balance.to_vec();
-        // All in the variables M^1/2 b.
+        // z, u and cross are in the variables M^1/2 b.
         let mut cross = self.metric.applied(-0.5, self.cross.view());
         let mut z = self.metric.applied(0.5, b.view());
         let mut u = self.metric.applied(-0.5, (&self.cross - &matmul(b.view(), self.gram.view())).view());
@@ -214,12 +215,11 @@ impl RegressionMoments {
                 if kkt[j] > stop.tolerance {
                     keep.push(k);
                 }
-                // Residuals relative to what they are residuals of (B. Wohlberg, arXiv 1704.06209): a small mu then
-                // gets the small rho it needs.
+                // Relative residuals (B. Wohlberg, arXiv 1704.06209): with them a small mu gets the small rho that it needs.
                 let primal = norm((&x.row(k) - &z.row(k)).view()) / norm(z.row(k));
                 let of = match kind {
                     Spectral::Nuclear => norm(u.row(k)),
-                    // The multiplier of the cone tends to zero where the constraint costs nothing.
+                    // The multiplier of the cone tends to zero where the constraint is not active, so it cannot be the scale alone.
                     Spectral::Psd => (norm(u.row(k)) * norm(z.row(k))).sqrt(),
                 };
                 let dual = norm((&z.row(k) - &old.row(k)).view()) / of;

@@ -6,9 +6,10 @@
 //! - positive semidefinite (eq. 3): B = argmin over B >= 0 of sum_i (y_i - tr(B X_i))^2 (M. Slawski, P. Li, M. Hein,
 //!   *Regularization-free estimation in trace regression with symmetric positive semidefinite matrices*, NIPS 2015).
 //!
-//! Both are convex and solved to their optimality conditions on the shared moments, by ADMM with singular-value
-//! thresholding (see `admm`); [`Report::kkt`] and [`Report::gap`] say how well. On symmetric inputs B is symmetric: its antisymmetric
-//! part is never seen and only adds to the norm. `admm` is the solver, `spectral` the proximal maps. Cost O(l d (d + m)) once, then O(d^2 m + m p^3) per iteration.
+//! Both problems are convex. ADMM with singular-value thresholding solves them on the shared moments until their optimality conditions
+//! hold; [`Report::kkt`] and [`Report::gap`] say how well. On symmetric inputs B is symmetric: an antisymmetric part would change no
+//! prediction and only add to the norm. `admm` is the solver, `spectral` the proximal maps. Cost O(l d (d + m)) once, then
+//! O(d^2 m + m p^3) per iteration.
 
 mod admm;
 mod spectral;
@@ -26,18 +27,18 @@ use ndarray::{Array1, Array2, ArrayView2, ArrayView3, s};
 pub enum Lambda {
     /// This lambda of the paper's eq. 2 for every output.
     Fixed(f64),
-    /// This share of the smallest lambda at which B = 0, per output.
+    /// This share of the smallest lambda at which B = 0 is the solution, per output.
     Ratio(f64),
-    /// The share with the least error on the last `holdout` share of the samples, per output; then refitted on all.
+    /// As `Ratio`, with the ratio of least error on the last `holdout` share of the samples, per output; then fitted again on all samples.
     Validated {
-        /// Shares to try.
+        /// Ratios to try.
         ratios: Vec<f64>,
         /// Share of the samples that validates.
         holdout: f64,
     },
 }
 
-/// What is asked of each B.
+/// The penalty on each B, or its constraint.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Penalty {
     /// Low rank by a nuclear-norm penalty (eq. 2).
@@ -58,7 +59,7 @@ pub struct TraceRegression {
 }
 
 impl TraceRegression {
-    /// Nuclear norm, lambda per output from seven decades by validation on a fifth of the samples.
+    /// Nuclear norm. Validation on a fifth of the samples chooses lambda for each output among seven powers of ten.
     pub fn nuclear() -> Self {
         let ratios = (1..=7).map(|k| 10f64.powi(-k)).collect();
         Self::with(Penalty::Nuclear(Lambda::Validated { ratios, holdout: 0.2 }))
@@ -124,9 +125,10 @@ fn validate(
     Ok(best.into_iter().map(|(_, ratio)| ratio).collect())
 }
 
-/// Solves from large to small ratios, each from the last solution, down to the ratio `least` of each output, and shows every solution.
+/// Solves from large to small ratios, each from the last solution, and calls `show` with every solution. The ratio of an output does not
+/// fall below its entry in `least`.
 ///
-/// The way matters: where some entries of B are seen by no sample, a penalty below the tolerance leaves them where they started.
+/// The starts matter: where no sample determines some entries of B, a penalty below the tolerance leaves them at their start.
 fn path(
     moments: &RegressionMoments,
     ratios: &[f64],
@@ -136,7 +138,7 @@ fn path(
     stop: StopRule,
     mut show: impl FnMut(f64, &Array2<f64>),
 ) -> Result<()> {
-    // To compare errors and to start the next one a coarse solution is enough.
+    // A coarse solution is enough to compare errors and to start the next problem.
     let stop = StopRule { tolerance: stop.tolerance.max(1e-6), ..stop };
     let mu_max = moments.mu_max()?;
     let mut order = ratios.to_vec();
@@ -182,8 +184,8 @@ impl Regressor for TraceRegression {
                 moments.solve(Spectral::Psd, &Array1::zeros(moments.outputs()), &mut b, &mut moments.rho(), stop)?
             }
             Penalty::Nuclear(lambda) => {
-                // Half of lambda, since the solver minimises half of eq. 2. A coordinate that stands for sqrt 2 times
-                // an entry sees twice its loss, so the same lambda per entry is sqrt 2 lambda there.
+                // The solver minimises half of eq. 2, so mu is half of lambda. A coordinate of `svec` that is sqrt 2 times an entry of Y has
+                // twice the loss of that entry, so its lambda is sqrt 2 times as large.
                 let mut rho = moments.rho();
                 let mu = match lambda {
                     Lambda::Fixed(v) => output.weights() * (0.5 * v),

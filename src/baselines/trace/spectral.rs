@@ -4,9 +4,9 @@
 //! thresholding algorithm for matrix completion*, SIAM J. Optimization 2010); on symmetric matrices that
 //! soft-thresholds the eigenvalues, sign kept. Projection on the PSD cone: clamp the eigenvalues at zero.
 //!
-//! Symmetric matrices may be measured by ||B||_M^2 = ||B||_F^2 + kappa (tr B)^2 / n instead, in which the trace weighs more.
-//! That is a function of the eigenvalues too, so the prox has the eigenvectors of its argument, and its eigenvalues are
-//! z = shrink(v - kappa s / n) with the number s = sum z - sum v, the root of a decreasing piecewise linear function.
+//! For symmetric n x n matrices the norm may be ||B||_M^2 = ||B||_F^2 + kappa (tr B)^2 / n instead, in which the trace weighs more.
+//! It depends on the eigenvalues only, so the prox keeps the eigenvectors of its argument and maps the eigenvalues v to
+//! z = shrink(v - kappa s / n). The number s = sum z - sum v is the root of a decreasing piecewise linear function.
 
 use crate::{Layout, Result};
 use linalg::{eigh, matmul, smat, svd, svec};
@@ -44,13 +44,13 @@ impl Spectral {
         }
     }
 
-    /// The shift kappa s / n of the eigenvalues, see the head of the module.
+    /// The shift kappa s / n of the eigenvalues, see the first lines of this file.
     fn shift(self, values: &[f64], threshold: f64, kappa: f64) -> f64 {
         if kappa == 0.0 {
             return 0.0;
         }
         let factor = kappa / values.len() as f64;
-        // In terms of the shift: what it should be minus what it is, which falls by at least 1 per unit.
+        // excess(x) is the shift that follows from a shift x, minus x. It falls by at least 1 per unit of x, so it has one root.
         let excess = |x: f64| factor * values.iter().map(|&v| self.shrink(v - x, threshold) - v).sum::<f64>() - x;
         let edges = match self {
             Spectral::Nuclear => threshold,
@@ -59,7 +59,7 @@ impl Spectral {
         let mut kinks: Vec<f64> = values.iter().flat_map(|&v| [v - edges, v + edges]).collect();
         kinks.sort_by(f64::total_cmp);
         let after = kinks.partition_point(|&x| excess(x) > 0.0);
-        // Between two kinks the function is a line: through its ends, or beyond the last kink with its known slope.
+        // The function is a line between two kinks, before the first and after the last one. Two points on that line give the root.
         let (a, b) = match after {
             0 => (kinks[0] - 1.0, kinks[0]),
             k if k == kinks.len() => (kinks[k - 1], kinks[k - 1] + 1.0),
@@ -69,7 +69,7 @@ impl Spectral {
         if fa > fb { a + (b - a) * fa / (fa - fb) } else { b }
     }
 
-    /// v <- prox(v) with this threshold, in place; `kappa` belongs to the metric and is zero for what is not symmetric.
+    /// v <- prox(v) with this threshold, in place. `kappa` is that of the norm above; it is zero for matrices that are not symmetric.
     pub(crate) fn prox(self, layout: Layout, threshold: f64, kappa: f64, mut v: ArrayViewMut1<'_, f64>) -> Result<()> {
         let a = unpack(layout, v.view())?;
         if layout.half {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Result};
 use zipped::Zip;
 
-/// What an archive may cost. The defaults fit the largest file of BCI Competition IV 2a tenfold.
+/// The limits of an archive. The defaults allow ten times the largest file of BCI Competition IV 2a.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes of one unpacked member.
@@ -57,7 +57,7 @@ impl Files {
         Self::open_with(path, Limits::default())
     }
 
-    /// [`Files::open`] with limits of one's own.
+    /// [`Files::open`] with other limits.
     pub fn open_with(path: &Path, limits: Limits) -> Result<Self> {
         let mut files = Files::empty(&path.display().to_string(), limits);
         if path.is_dir() {
@@ -76,7 +76,7 @@ impl Files {
         Self::from_zip_bytes_with(name, bytes, Limits::default())
     }
 
-    /// [`Files::from_zip_bytes`] with limits of one's own.
+    /// [`Files::from_zip_bytes`] with other limits.
     pub fn from_zip_bytes_with(name: &str, bytes: Vec<u8>, limits: Limits) -> Result<Self> {
         let mut files = Files::empty(name, limits);
         files.add_zip(Zip::open(name, Box::new(Cursor::new(bytes)), limits)?, "", 0)?;
@@ -145,10 +145,14 @@ impl Files {
                     self.add_folder(&path, &format!("{name}/"), depth + 1)?;
                 }
             } else if !path.is_file() {
-                // A pipe or a device: reading it could wait for ever.
+                // A pipe or a device is skipped: reading it could block for ever.
             } else if base.to_ascii_lowercase().ends_with(".zip") {
                 self.add_disk_zip(&path, &format!("{name}/"))?;
-            } else if self.entries.len() < self.limits.members {
+            } else if self.entries.len() >= self.limits.members {
+                let what =
+                    format!("more than {} files; name the folder that holds the data alone", self.limits.members);
+                return Err(Error::io(folder, std::io::Error::other(what)));
+            } else {
                 self.entries.push((name, Place::Disk(path)));
             }
         }

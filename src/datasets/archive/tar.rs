@@ -1,4 +1,4 @@
-//! Plain tar, as far as old data archives need it: the UCI archive has carried one.
+//! Plain tar, as far as old data archives need it: the archive of UCI contained one.
 
 use super::check_name;
 use crate::{Error, Result};

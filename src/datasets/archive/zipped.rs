@@ -18,7 +18,7 @@ pub(super) struct Zip {
     limits: Limits,
 }
 
-/// Small members may have any ratio.
+/// A member that unpacks to at most this many bytes may have any ratio.
 const ALWAYS_ALLOWED: u64 = 64 << 10;
 
 impl Zip {
@@ -60,7 +60,7 @@ impl Zip {
         self.members.clone()
     }
 
-    /// Unpacks one member; what the directory states is not trusted but enforced.
+    /// Unpacks one member. Refuses it if its size is not the one that the directory of the archive states.
     pub fn read(&mut self, index: usize) -> Result<Vec<u8>> {
         let refuse = |what: String| Error::Archive { file: self.name.clone(), what };
         let mut member = self.archive.by_index(index).map_err(|e| refuse(format!("member {} ({e})", index + 1)))?;

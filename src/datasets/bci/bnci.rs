@@ -6,10 +6,10 @@ use super::{EEG_CHANNELS, Recording, Trial};
 use crate::mat::{self, Value};
 use crate::{Error, Result};
 
-/// Lost samples put between runs, as in the GDF files.
+/// Lost samples (NaN) that are put after each run. In the GDF files lost samples separate the runs, too.
 const GAP: usize = 100;
 
-/// Reads the file, or `None` if it has no variable `data`. Runs are joined with 100 lost samples between them.
+/// Reads the file, or `None` if it has no variable `data`. Runs are joined, with 100 lost samples (NaN) after each.
 pub fn read_bnci(name: &str, bytes: &[u8]) -> Result<Option<Recording>> {
     let variables = mat::read(name, bytes)?;
     let Some((_, data)) = variables.iter().find(|(n, _)| n == "data") else { return Ok(None) };
@@ -34,7 +34,7 @@ pub fn read_bnci(name: &str, bytes: &[u8]) -> Result<Option<Recording>> {
     let mut trials = Vec::new();
     let mut at = 0;
     for (i, run) in cells.iter().enumerate() {
-        // The loop above has seen `X` of every run.
+        // The loop above has checked that every run has `X`.
         let Some(x) = run.field("X").and_then(Value::numeric) else { continue };
         let n = x.shape[0];
         for c in 0..EEG_CHANNELS {

@@ -1,4 +1,4 @@
-//! Covariances computed before, as a NumPy bundle with the arrays `covariances` (n, c, c) and `labels` (n).
+//! A bundle: covariances that the user computed before, as a `.npz` file with the arrays `covariances` (n, c, c) and `labels` (n).
 
 use std::io::Cursor;
 

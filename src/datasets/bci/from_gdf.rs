@@ -1,4 +1,4 @@
-//! A session from a GDF file and, where its cues are secret, a label file.
+//! A session from a GDF file and, where its cues do not tell the class, a label file.
 
 use std::io::{Read, Seek};
 
@@ -7,7 +7,7 @@ use super::{EEG_CHANNELS, Recording, Trial};
 use crate::gdf::{Event, GdfReader};
 use crate::{Error, Result, mat};
 
-/// Reads the 22 EEG channels and the trials. `labels` are needed where cues are of unknown class, and must agree with the others.
+/// Reads the 22 EEG channels and the trials. `labels` are needed where a cue does not tell the class, and must agree with all other cues.
 pub fn read_gdf<R: Read + Seek>(name: &str, source: R, labels: Option<&[u8]>) -> Result<Recording> {
     let mut gdf = GdfReader::open(name, source)?;
     let channels = &gdf.header().channels;
@@ -24,7 +24,7 @@ pub fn read_gdf<R: Read + Seek>(name: &str, source: R, labels: Option<&[u8]>) ->
     Ok(Recording { rate, signal, trials })
 }
 
-/// A trial is a start code; its cue and its rejection mark lie before the next start.
+/// Finds the trials. A trial begins with a start code; its cue and its rejection mark lie before the next start code.
 fn trials(name: &str, events: &[Event], labels: Option<&[u8]>) -> Result<Vec<Trial>> {
     let mut starts: Vec<u64> = events.iter().filter(|e| e.code == TRIAL_START).map(|e| e.position).collect();
     starts.sort_unstable();

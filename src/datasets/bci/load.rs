@@ -1,7 +1,7 @@
-//! Finding a session: the user's folder, the download cache, the network, the simulation.
+//! Finds a session: in the user's folder, in the download cache, on the network, or by simulation.
 //!
-//! [`content`] says what would be used without reading it at every run, [`find`] reads and checks it, [`open`] and [`load`] give it, and [`download`] is
-//! the only one that asks the network.
+//! [`content`] says which data would be used, without reading them at every run; [`find`] reads and checks them; [`open`] and [`load`]
+//! return them; only [`download`] uses the network.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -16,7 +16,7 @@ const NAME: &str = "BCI Competition IV 2a";
 
 /// Which session of which subject.
 struct Wanted {
-    /// The name that all its files have, for example `A01T`.
+    /// The name of all its files without their endings, for example `A01T`.
     stem: String,
 }
 
@@ -45,13 +45,13 @@ struct Local {
     data: SessionData,
     /// BLAKE3 of the recording and, where they were needed, of its labels.
     content: String,
-    /// The address that publishes this very file.
+    /// The address that publishes exactly this file, if one is known.
     published: Option<String>,
     place: String,
     trust: String,
 }
 
-/// The content of the real session that [`load`] would use, or `None` if it would simulate. Reads the files only if they changed.
+/// The checksum of the real session that [`load`] would use, or `None` if it would simulate. Reads the files only if they changed.
 pub fn content(options: &Options, subject: u8, session: Session) -> Result<Option<String>> {
     let wanted = Wanted::new(subject, session)?;
     let stem = wanted.stem.to_lowercase();
@@ -69,7 +69,7 @@ pub fn content(options: &Options, subject: u8, session: Session) -> Result<Optio
     listing.content(options, &wanted.stem, read)
 }
 
-/// The real session on this machine, read and checked, by its record; `None` if it is not there and a stand-in is allowed.
+/// Reads and checks the real session on this machine and returns its provenance; `None` if there is none and a stand-in is allowed.
 pub fn find(options: &Options, subject: u8, session: Session) -> Result<Option<Provenance>> {
     let wanted = Wanted::new(subject, session)?;
     let mut tried = Vec::new();
@@ -83,7 +83,7 @@ pub fn find(options: &Options, subject: u8, session: Session) -> Result<Option<P
     }
 }
 
-/// One session of one subject (1 to 9) from this machine; `sim` says how to simulate it if it is not there.
+/// One session of one subject (1 to 9) from this machine. If it is not there, it is simulated with the parameters `sim`.
 ///
 /// Real recordings must have 288 trials, 72 of each class; bundles of covariances may hold fewer classes.
 pub fn load(options: &Options, subject: u8, session: Session, sim: &CheckedSim) -> Result<(SessionData, Provenance)> {
@@ -99,7 +99,7 @@ pub fn load(options: &Options, subject: u8, session: Session, sim: &CheckedSim) 
     Ok((SessionData::Recording(recording), Provenance { tried, ..provenance }))
 }
 
-/// The session with this content, as [`content`] gave it: files may have changed or gone since then, and that is an error.
+/// The session with this checksum, which [`content`] returned. An error if the files have changed or disappeared since then.
 pub fn open(options: &Options, subject: u8, session: Session, content: &str) -> Result<SessionData> {
     let wanted = Wanted::new(subject, session)?;
     let changed = |what: &str| {
@@ -115,7 +115,7 @@ pub fn open(options: &Options, subject: u8, session: Session, content: &str) -> 
 /// Brings a session into the download cache, unless it is on this machine already. Returns whether something was downloaded.
 pub fn download(options: &Options, subject: u8, session: Session) -> Result<bool> {
     let wanted = Wanted::new(subject, session)?;
-    // A damaged file in the cache is fetched again; a damaged one of the user's is an error that `load` will tell.
+    // A damaged file in the cache is fetched again. A damaged file of the user is an error, which `load` will report.
     if matches!(content(options, subject, session), Ok(Some(_))) {
         return Ok(false);
     }
@@ -188,14 +188,14 @@ fn real(options: &Options, wanted: &Wanted, found: &Local, tried: Vec<(String, S
     })
 }
 
-/// Adds why the addresses gave nothing.
+/// Adds to `tried` the reason why each address gave nothing.
 fn not_fetched(options: &Options, wanted: &Wanted, tried: &mut Vec<(String, String)>) -> Result<()> {
     let [bnci, gdf, _] = wanted.remotes(options)?;
     tried.extend([bnci, gdf].map(|remote| (remote.address().to_string(), options.why_not_fetched())));
     Ok(())
 }
 
-/// A simulated session, written as GDF and read back.
+/// A simulated session, written as a GDF file in memory and read back.
 pub fn simulated(sim: &CheckedSim, subject: u8, session: Session) -> Result<(Recording, Provenance)> {
     let wanted = Wanted::new(subject, session)?;
     let bytes = session_gdf(sim, subject, session)?;
@@ -216,7 +216,7 @@ pub fn simulated(sim: &CheckedSim, subject: u8, session: Session) -> Result<(Rec
     Ok((recording, provenance))
 }
 
-/// The session from a folder or archive, with the content of what was read and the SHA-256 of the recording.
+/// The session from a folder or archive, with the BLAKE3 of what was read and the SHA-256 of the recording.
 fn from_files(files: &mut Files, stem: &str) -> Result<Option<(SessionData, String, String)>> {
     let named = |files: &Files, ext: &str| -> Vec<String> {
         let base = format!("{stem}.{ext}");
@@ -224,7 +224,7 @@ fn from_files(files: &mut Files, stem: &str) -> Result<Option<(SessionData, Stri
         files.names().filter(hit).map(str::to_string).collect()
     };
     let place = |files: &Files, name: &str| format!("{}/{name}", files.root());
-    // Label files and BNCI files share their names: the contents tell.
+    // Label files and BNCI files have the same names; their contents tell them apart.
     let mut labels = None;
     for name in named(files, "mat") {
         let bytes = files.read(&name)?;
@@ -254,7 +254,7 @@ fn from_files(files: &mut Files, stem: &str) -> Result<Option<(SessionData, Stri
     Ok(None)
 }
 
-/// The content of a GDF recording whose labels lie in a file of their own.
+/// BLAKE3 of a GDF recording and of its label file, where there is one.
 fn gdf_content(recording: &[u8], labels: Option<&[u8]>) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(recording);

@@ -2,10 +2,10 @@
 //!
 //! 22 EEG and 3 EOG channels at 250 Hz; 288 trials per session, 72 each of left hand (1), right hand (2), feet (3), tongue (4).
 //! A trial starts with code 768; the cue (769..772, or 783 where the class is kept secret) comes two seconds later; code
-//! 1023 marks trials that an expert rejected. [`load`] takes the first source that has the session asked for:
+//! 1023 marks trials that an expert rejected. [`load`] takes the session from the first source that has it:
 //!
-//! 1. `--data-dir`, a folder or zip with `A01T.gdf` and label files `A01T.mat` (or the two official zips as they are), or BNCI `A01T.mat`, or bundles
-//!    of covariances `A01T.npz` (arrays `covariances` (n, c, c) and `labels` (n)),
+//! 1. `--data-dir`, a folder or zip with `A01T.gdf` and label files `A01T.mat` (or the two official zips, not unpacked), or BNCI `A01T.mat`,
+//!    or bundles of covariances `A01T.npz` (arrays `covariances` (n, c, c) and `labels` (n)),
 //! 2. the download cache, into which [`download`] brings the file of BNCI Horizon or the archive of the competition,
 //! 3. the [simulation](crate::simulate), which goes through the same GDF reader.
 
@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// Channels of EEG, the first of the recording.
+/// Number of EEG channels. They are the first channels of a recording.
 pub const EEG_CHANNELS: usize = 22;
 
 /// The two days.
@@ -56,7 +56,7 @@ pub struct Trial {
     pub start: usize,
     /// Class, 1 to 4.
     pub label: u8,
-    /// Marked as an artefact.
+    /// Whether an expert marked it as an artefact.
     pub rejected: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct Recording {
     pub trials: Vec<Trial>,
 }
 
-/// Covariances that someone computed before.
+/// Covariances of a session that the user computed before (a bundle).
 #[derive(Debug, Clone)]
 pub struct Bundle {
     /// (trials, channels, channels).
@@ -80,12 +80,12 @@ pub struct Bundle {
     pub labels: Vec<u8>,
 }
 
-/// What a session is available as.
+/// A session: its signal, or only its covariances.
 #[derive(Debug, Clone)]
 pub enum SessionData {
     /// The signal itself.
     Recording(Recording),
-    /// Only covariances.
+    /// Covariances only.
     Covariances(Bundle),
 }
 

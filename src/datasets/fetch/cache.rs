@@ -16,11 +16,11 @@ pub struct Fetched {
     pub checksum: String,
     /// What the checksum was compared with.
     pub trust: String,
-    /// Whether it is the very file that the list of sources names by its SHA-256.
+    /// Whether its SHA-256 is the one in the list of sources.
     pub listed: bool,
 }
 
-/// The file if it is in the cache and unharmed, `None` if it is not there.
+/// The file if it is in the cache, `None` if it is not, an error if it is damaged.
 pub fn cached(options: &Options, remote: &Remote) -> Result<Option<Fetched>> {
     let Some(dir) = &options.cache_dir else { return Ok(None) };
     let path = dir.join(&remote.file);
@@ -33,7 +33,7 @@ pub fn cached(options: &Options, remote: &Remote) -> Result<Option<Fetched>> {
         expected: expected.into(),
         found: found.into(),
     };
-    // What was recorded when the file came in wins: it may be a change that the user accepted.
+    // The checksum that was recorded at the download has precedence over the listed one: the user may have accepted a change.
     match (recorded(&path), &remote.sha256) {
         (Some(record), _) if record != found.blake3 => return Err(damaged(&record, &found.blake3)),
         (None, Some(listed)) if *listed != found.sha256 => return Err(damaged(listed, &found.sha256)),
@@ -44,7 +44,7 @@ pub fn cached(options: &Options, remote: &Remote) -> Result<Option<Fetched>> {
     Ok(Some(Fetched { path, trust, listed, checksum: found.blake3 }))
 }
 
-/// The file from the cache, else from the first of its addresses that gives it.
+/// The file from the cache or, if it is not there, from the first of its addresses that delivers it.
 ///
 /// `validate` reads the downloaded file as the data set would; what it refuses never enters the cache.
 pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Result<()>) -> Result<Fetched> {
@@ -80,7 +80,7 @@ pub fn get(options: &Options, remote: &Remote, validate: &dyn Fn(&Path) -> Resul
             Err(e) => failed.push(e),
         }
     }
-    // A single error names its address itself; of several, each is listed with its address.
+    // A single error names its address itself. Several errors become one, which lists each address with its reason.
     if failed.len() > 1 {
         let all: Vec<String> = failed.iter().map(|e| e.reason_for(remote.address())).collect();
         return Err(fail(all.join("; ")));
@@ -103,7 +103,7 @@ impl Arrival<'_> {
         download::download(self.options, self.remote, address, &self.part)?;
         let result = self.accept(address);
         if result.is_err() {
-            // What was refused must not be resumed from.
+            // A refused download must not be resumed.
             download::forget(&self.part);
         }
         result
@@ -124,7 +124,7 @@ impl Arrival<'_> {
         }
         validate(part)?;
         File::open(part).and_then(|f| f.sync_all()).map_err(|e| Error::io(part, e))?;
-        // The record first: a crash between the two leaves an old file that no longer fits and is fetched again.
+        // The record is written before the file: after a crash between the two, the old file does not match the record and is fetched again.
         write_record(dir, &path, &found.blake3)?;
         std::fs::rename(part, &path).map_err(|e| Error::io(&path, e))?;
         download::forget(part);
@@ -156,7 +156,7 @@ fn record_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The checksum recorded when the file was first seen. It outlives the file itself.
+/// The recorded checksum of a file. The record stays when the file itself is deleted.
 fn recorded(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(record_path(path)).ok()?;
     Some(text.trim().to_string()).filter(|t| t.len() == 64)

@@ -1,10 +1,10 @@
-//! Which content the files of a place have, without reading them at every run.
+//! The content (a checksum) of the files of a place, without reading them at every run.
 //!
-//! Whether a result is current depends on the *content* of the data, and large files take seconds to read. So the content that was
-//! found is remembered under the names, sizes, times and numbers (inodes) of the files. A file that was only touched is read once more, has
-//! the same content, and changes nothing downstream.
+//! Whether a result is current depends on the *content* of the data, and large files take seconds to read. So the content is stored in a
+//! list under the names, sizes, times and inode numbers of the files. A file whose time changed is read once more; if its content is the
+//! same, every result that depends on it stays current.
 //!
-//! A file that changed within the last two seconds is not remembered: a second change within one tick of the clock would not show.
+//! A file that changed within the last two seconds is not stored: another change within one tick of the clock would not be seen.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use std::time::{Duration, SystemTime};
 use super::{Options, checksum};
 use crate::{Error, Result};
 
-/// As deep as [`crate::archive::Files`] looks for data.
+/// Deepest folder that is searched, as in [`crate::archive::Files`].
 const DEEPEST: usize = 4;
 /// Files that changed within this time are read at every run.
 const SETTLED: Duration = Duration::from_secs(2);
-/// Most lines of the list of remembered contents; a longer list is started anew.
+/// Most entries of the list of contents; a full list is emptied.
 const MOST: usize = 4096;
 
-/// What the program has read before, by the folder in which the list is kept.
+/// The list of contents that were found before, with the folder that holds its file.
 static REMEMBERED: Mutex<Option<(PathBuf, BTreeMap<String, String>)>> = Mutex::new(None);
 
-/// The relevant files of some places, as text.
+/// The relevant files of some places: one line of text for each, with name, size, times and inode number.
 #[derive(Default)]
 pub(crate) struct Listing {
     lines: Vec<String>,
@@ -59,7 +59,7 @@ impl Listing {
     fn file(&mut self, path: &Path) -> Result<()> {
         let meta = path.metadata().map_err(|e| Error::io(path, e))?;
         let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        // A time in the future counts as young.
+        // A file whose time lies in the future counts as changed just now.
         self.young |= modified.elapsed().map_or(true, |age| age < SETTLED);
         let modified = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         #[cfg(unix)]
@@ -73,8 +73,8 @@ impl Listing {
         Ok(())
     }
 
-    /// The content that `read` finds there, asked only when these files were not read before. `what` names the question, so that two
-    /// questions about the same files have an answer each.
+    /// The content that `read` finds in these files. `read` is called only when they have changed since the last time. `what` is part of the
+    /// key, so that two data sets in the same files have separate entries.
     pub fn content(
         mut self,
         options: &Options,
@@ -96,7 +96,7 @@ impl Listing {
                 list.clear();
             }
             list.insert(key, found.clone().unwrap_or_default());
-            // A list that cannot be written costs time at the next run and nothing else.
+            // If the list cannot be written, the next run reads the files again.
             let _ = save(dir, list);
         });
         Ok(found)
@@ -109,7 +109,7 @@ fn with<T>(dir: &Path, f: impl FnOnce(&mut BTreeMap<String, String>) -> T) -> T 
         let list = std::fs::read(file_of(dir)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         *guard = Some((dir.to_path_buf(), list.unwrap_or_default()));
     }
-    // The lines above have put something there.
+    // The lines above have filled it, so the closure is never called.
     f(&mut guard.get_or_insert_with(|| (dir.to_path_buf(), BTreeMap::new())).1)
 }
 

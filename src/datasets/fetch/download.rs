@@ -1,7 +1,7 @@
-//! One file over HTTP into a `.part` file: resume, retries, limits. What is downloaded is not yet trusted.
+//! Downloads one file over HTTP into a `.part` file, with resume, retries and limits. The file is not trusted yet: `cache.rs` checks it.
 //!
-//! The client is reqwest's blocking one, the only HTTP client of the program. It honours `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, and trusts the
-//! certificates of the system and, where there are none, those of Mozilla that come with the program.
+//! The client is the blocking one of reqwest, the only HTTP library of the program. It honours `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`,
+//! and trusts the certificates of the system and those of Mozilla, which come with the program.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// Timeouts and retries.
 #[derive(Debug, Clone)]
 pub struct HttpParams {
-    /// To find the host and to connect to it.
+    /// Time allowed to find the host and to connect to it.
     pub connect: Duration,
     /// Longest silence while waiting for an answer or for more bytes.
     pub silence: Duration,
@@ -35,7 +35,7 @@ impl Default for HttpParams {
 }
 
 enum Failure {
-    /// No way to the host: no retry, and not asked again.
+    /// The host cannot be reached: there is no retry, and the host is not asked again for a while (`reach.rs`).
     Unreachable(String),
     /// The failure may pass: another attempt is made.
     Passing(String),
@@ -82,15 +82,15 @@ pub(super) fn download(options: &Options, remote: &Remote, address: &str, part: 
     }
 }
 
-/// Removes a partial download and its validator.
+/// Removes a partial download and its validator (see `save_tag`).
 pub(super) fn forget(part: &Path) {
     let _ = std::fs::remove_file(part);
     let _ = std::fs::remove_file(tag_path(part));
 }
 
-/// A client for one download. In the blocking client the timeout holds for the answer and for each read of the body, not for the whole.
+/// A client for one download. In the blocking client the timeout is for the answer and for each read of the body, not for the whole file.
 fn client(http: &HttpParams) -> reqwest::Result<Client> {
-    // It fails only where a provider is installed already, and then that one serves.
+    // This fails only where a provider is installed already; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let certificates = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
     let certificates = certificates.filter_map(|der| reqwest::Certificate::from_der(der).ok());
@@ -111,7 +111,7 @@ fn one_attempt(
     part: &Path,
 ) -> std::result::Result<(), Failure> {
     let have = part.metadata().map(|m| m.len()).unwrap_or(0);
-    // Resume only what the server can confirm to be the same file.
+    // Resume only where a validator lets the server confirm that it is still the same file.
     let tag = std::fs::read_to_string(tag_path(part)).ok().filter(|_| have > 0);
     let mut request = client.get(address).header(header::ACCEPT_ENCODING, "identity");
     if let Some(tag) = &tag {
@@ -173,7 +173,7 @@ fn one_attempt(
     }
 }
 
-/// No connection means that the host is not asked again; what happens on a connection that was there may pass.
+/// Sorts an error: without a connection the host counts as unreachable; most failures after it may pass.
 fn classify(e: &reqwest::Error) -> Failure {
     if e.is_connect() {
         let why = if e.is_timeout() { "no connection in time".into() } else { cause(e) };
@@ -187,7 +187,7 @@ fn classify(e: &reqwest::Error) -> Failure {
     }
 }
 
-/// The innermost reason: the outer ones repeat the address.
+/// The innermost reason of an error. The outer ones repeat the address.
 fn cause(e: &reqwest::Error) -> String {
     let mut inner: &dyn std::error::Error = e;
     while let Some(next) = inner.source() {

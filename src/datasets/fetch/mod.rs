@@ -2,7 +2,7 @@
 //!
 //! [`get`] returns a remote file as a path in the cache. A file enters the cache only whole and only after its checks: size
 //! limit, SHA-256, and the reader of the data set it belongs to. Where `data/sources.yaml` knows no checksum, the first one seen is
-//! recorded beside the file and holds from then on (trust on first use).
+//! recorded beside the file and required from then on (trust on first use).
 //!
 //! | file | what |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `sources.rs`, `yaml.rs` | the list of remote files |
 //! | `cache.rs`, `sums.rs` | files on this machine and their checksums |
 //! | `download.rs`, `reach.rs` | the network, and which hosts did not answer lately |
-//! | `contents.rs` | what a place holds, by content, without reading it at every run |
+//! | `contents.rs` | the checksum of the files of a place, without reading them at every run |
 
 mod cache;
 mod contents;

@@ -1,4 +1,4 @@
-//! What the user allows, and what was used in the end.
+//! Which sources of data the user allows ([`Options`]), and which one was used ([`Provenance`]).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Options {
     pub offline: bool,
     /// Refuse embedded and simulated data.
     pub require_real: bool,
-    /// Ask hosts again that could not be reached a few minutes ago.
+    /// Ask hosts again even if they could not be reached a few minutes ago.
     pub ask_again: bool,
     /// Accept a file whose checksum is not the recorded one, and record the new one.
     pub accept_changed: bool,
@@ -60,7 +60,7 @@ impl Options {
         }
     }
 
-    /// Why a file that is not on this machine was not fetched before it was looked for.
+    /// Why a file that is not on this machine was not downloaded before.
     pub(crate) fn why_not_fetched(&self) -> String {
         match (self.offline, &self.cache_dir) {
             (true, _) => "not tried, the network is not to be used (--offline)",
@@ -99,7 +99,8 @@ pub struct Provenance {
     pub dataset: String,
     /// Real, embedded or simulated.
     pub kind: Kind,
-    /// The address that publishes these very files, their checksum where none does, or the generator: it follows from the content.
+    /// The address that publishes exactly these files, or their checksum where no address is known, or the generator. It depends on the
+    /// content only.
     pub source: String,
     /// BLAKE3 of what was read.
     pub checksum: String,
@@ -110,7 +111,7 @@ pub struct Provenance {
     pub trust: String,
     /// Licence and credit.
     pub licence: String,
-    /// Sources tried before this one, each with why it failed.
+    /// Sources tried before this one, each with the reason why it failed.
     pub tried: Vec<(String, String)>,
 }
 

@@ -1,7 +1,8 @@
-//! Which hosts could not be reached lately, so that a machine without network does not wait for them at every run.
+//! Remembers which hosts could not be reached lately, so that a machine without network does not wait for them at every run.
 //!
-//! Within one process an unreachable host is asked once. Between processes it is remembered for ten minutes in the download cache, unless the
-//! user asks for the data expressly ([`Options::ask_again`]). Only failures to connect count: a host that answers is asked again every time.
+//! Within one process an unreachable host is asked once. For other processes it is remembered for ten minutes in the download cache,
+//! unless the user explicitly asks for the data ([`Options::ask_again`]). Only failures to connect count: a host that answers is asked
+//! every time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ pub(super) fn given_up(options: &Options, host: &str) -> Option<String> {
     }
     let dir = options.cache_dir.as_deref().filter(|_| !options.ask_again)?;
     let failure = list(dir).remove(host)?;
-    // A clock that went back makes the failure old, not eternal.
+    // If the clock was set back, the failure seems to lie in the future: it is ignored.
     let age = now().checked_sub(failure.at).filter(|age| *age < REMEMBERED)?;
     let ago = if age < 60 { format!("{age} seconds ago") } else { format!("{} minutes ago", age / 60) };
     Some(format!("{} ({ago}, `repro fetch` asks again at once)", failure.why))

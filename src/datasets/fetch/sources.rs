@@ -13,13 +13,13 @@ use crate::{Error, Result};
 pub struct Remote {
     /// Name used in the program, for example `mfeat` or `bnci-A01T`.
     pub id: String,
-    /// Where it is: asked one after the other. At least one.
+    /// Its addresses, at least one. They are tried one after the other.
     pub addresses: Vec<String>,
     /// Its name in the cache.
     pub file: String,
-    /// SHA-256 in hexadecimal; `None` where no published one is known to us.
+    /// SHA-256 in hexadecimal; `None` where we know no published one.
     pub sha256: Option<String>,
-    /// A download beyond this is refused.
+    /// A larger download is refused.
     pub max_bytes: u64,
     /// Licence of the data.
     pub licence: String,
@@ -40,7 +40,7 @@ pub struct Sources {
     files: Vec<Remote>,
 }
 
-/// An entry as it is written; every scalar of the file is text.
+/// An entry as it stands in the file; every scalar is text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -97,7 +97,7 @@ impl Sources {
 }
 
 impl Entry {
-    /// Adds the file, or one file for each name.
+    /// Adds the file, or one file for each entry of `names`, which replaces `{name}` in id, addresses and file.
     fn expand(&self, files: &mut Vec<Remote>) -> std::result::Result<(), String> {
         let max_bytes = self.max_bytes.parse().map_err(|_| "max_bytes is a number of bytes".to_string())?;
         if self.addresses.is_empty() {
@@ -105,7 +105,7 @@ impl Entry {
         }
         let names: Vec<(&str, Option<&str>)> = match self.names.is_empty() {
             true => vec![("", self.sha256.as_deref())],
-            // `line` is the reader's own key.
+            // The YAML reader adds the key `line` to every map: it is not a name.
             false => self.names.iter().filter(|n| n.0 != "line").map(|(n, sum)| (n.as_str(), sum.as_str())).collect(),
         };
         for (name, sum) in names {

@@ -28,7 +28,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
 }
 
-/// How captions name files that nobody is known to publish: by what they are, not by where they lie.
+/// The name in captions of files without a known address: their checksum, not their place on this machine.
 pub(crate) fn by_content(content: &str) -> String {
     format!("files of BLAKE3 {}", content.get(..16).unwrap_or(content))
 }

@@ -1,15 +1,15 @@
 //! Reads `data/sources.yaml` with the parser that also reads pipeline.yaml, so that the program carries one YAML parser.
 //!
-//! Only what such a list needs: maps, lists and scalars, all scalars as text. Every map gets its line under the key `line`, so that
-//! what is wrong with an entry can be said with its place.
+//! It reads only what such a list needs: maps, lists and scalars, all scalars as text. Every map gets its line number under the key
+//! `line`, so that an error about an entry can name its line.
 
 use saphyr_parser::{Event, Parser, StrInput};
 use serde_json::{Map, Value};
 
-/// Maps in lists in maps: a list of sources is three deep.
+/// Deepest nesting of maps and lists that is read. A list of sources has three levels.
 const MAX_DEPTH: usize = 8;
 
-/// Reads one document; an error says the line.
+/// Reads one document; an error names the line.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut parser = Parser::new_from_str(text);
     loop {

@@ -29,8 +29,8 @@ pub(super) struct Table {
 
 /// Reads the table that begins at `offset`; `rest` is how many bytes the file still has there.
 ///
-/// Mode 1 holds positions and types; mode 3 adds channel and duration; the bit 4 of newer versions adds time
-/// stamps, which are skipped. A file that ends with its records has no events.
+/// Mode 1 holds positions and types; mode 3 adds channel and duration. In newer versions 4 is added to the mode where time
+/// stamps follow, which are skipped. A file that ends with its records has no events.
 pub(super) fn read(file: &str, r: &mut impl Read, version: f64, offset: u64, rest: u64) -> Result<Table> {
     if rest == 0 {
         return Ok(Table::default());

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Reference: A. Schloegl, "GDF - a general data format for biosignals", arXiv cs/0608052, and its successors 2.x.
-//! [`GdfReader`] streams the records; every size and count is checked against the length of the file before
+//! [`GdfReader`] reads the records in blocks; every size and count is checked against the length of the file before
 //! anything is allocated. Digital values at or beyond the digital limits mean overflow or lost samples and become NaN.
 //! [`GdfWriter`] writes version 2.20 with 16-bit samples, which is what the simulated recordings use.
 //! Not here: the tag-length-value header block of 2.1 and later (skipped), 128-bit floats and odd bit widths (refused).

@@ -1,4 +1,4 @@
-//! The streaming reader.
+//! The reader, which reads a recording in blocks.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,14 +12,14 @@ use crate::{Error, Result};
 /// What to do with digital values at or beyond the digital limits of integer channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
-    /// They mark saturation or lost samples: NaN.
+    /// Read them as NaN: they mark saturation or lost samples.
     #[default]
     Nan,
     /// Scale them like any other value (what mne does).
     Keep,
 }
 
-/// Reads a GDF file: headers and events at once, samples as they are asked for.
+/// Reads a GDF file: headers and events when it is opened, samples when they are asked for.
 ///
 /// ```
 /// use datasets::gdf::{Event, GdfReader, GdfWriter};
@@ -59,7 +59,7 @@ impl<R: Read + Seek> GdfReader<R> {
         Ok(GdfReader { file: file.to_string(), inner, header, table, overflow: Overflow::Nan })
     }
 
-    /// Chooses what values at the digital limits mean; [`Overflow::Nan`] unless told otherwise.
+    /// Sets the meaning of values at the digital limits; the default is [`Overflow::Nan`].
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
         self
@@ -82,8 +82,7 @@ impl<R: Read + Seek> GdfReader<R> {
         counts
     }
 
-    /// The sample of channel `c` at which something at `position` of the event table happens: the table may count at another rate than
-    /// the channel.
+    /// The sample of channel `c` at `position` of the event table. The table may have another rate than the channel.
     pub fn sample_of(&self, position: u64, c: usize) -> usize {
         let rate = self.header.rate(c);
         match self.table.rate {

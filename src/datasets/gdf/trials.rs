@@ -1,14 +1,14 @@
 //! From the event table to trials: where each starts, which class it has, whether it was rejected.
 //!
-//! Recordings differ in the order of the two events of a trial. In most the start comes first and the cue (the class) a moment later; in some the
-//! cue comes first. Taking the wrong order shifts every label by one trial, so the order is found out from the whole recording: each cue is given
-//! once to the last start before it and once to the first start after it, and the order that gives more trials exactly one class wins. Where both
-//! give the same number, the order in which cue and start lie closer together wins.
+//! Recordings differ in the order of the two events of a trial. In most the start comes first and the cue (the class) a moment later; in
+//! some the cue comes first. The wrong order would shift every label by one trial, so the order is found from the whole recording. Each
+//! cue is assigned once to the last start before it and once to the first start after it. The order that gives more trials exactly one
+//! cue wins. Where both give the same number, the order in which cue and start lie closer together wins.
 
 use super::Event;
 use crate::{Error, Result};
 
-/// Which events mean what.
+/// The meaning of the event codes of a recording.
 #[derive(Debug, Clone)]
 pub struct TrialCodes {
     /// Codes that start a trial.
@@ -26,9 +26,9 @@ pub struct TrialCodes {
 pub struct MarkedTrial {
     /// Position of the start in the event table.
     pub position: u64,
-    /// Place of its cue in the list of cues, from 1 on; 0 where it has none.
+    /// Number of its cue in [`TrialCodes::cues`], counted from 1; 0 where it has no cue.
     pub class: usize,
-    /// Marked as rejected.
+    /// Whether it is marked as rejected.
     pub rejected: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct MarkedTrials {
 }
 
 impl TrialCodes {
-    /// Finds the trials in an event table, in whatever order its events are. `file` is the name used in messages.
+    /// Finds the trials in an event table, whose events may be in any order. `file` is the name used in messages.
     pub fn trials(&self, file: &str, events: &[Event]) -> Result<MarkedTrials> {
         let class_of = |e: &Event| self.cues.iter().position(|c| *c == e.code).map(|c| c + 1);
         let mut cues: Vec<(u64, usize)> = events.iter().filter_map(|e| Some((e.position, class_of(e)?))).collect();
@@ -83,7 +83,7 @@ impl TrialCodes {
     }
 }
 
-/// The cues of each of `n` trials when `trial` says to which one a cue belongs.
+/// The cues (position and class) of each of `n` trials. `trial` says to which trial a cue at a position belongs.
 fn given(cues: &[(u64, usize)], n: usize, trial: impl Fn(u64) -> Option<usize>) -> Vec<Vec<(u64, usize)>> {
     let mut out = vec![Vec::new(); n];
     for cue in cues {
@@ -99,7 +99,7 @@ fn clear(given: &[Vec<(u64, usize)>]) -> usize {
     given.iter().filter(|cues| cues.len() == 1).count()
 }
 
-/// The distance between cue and start in the middle trial.
+/// The median distance between cue and start.
 fn distance(given: &[Vec<(u64, usize)>], starts: &[u64]) -> u64 {
     let mut all: Vec<u64> =
         given.iter().zip(starts).filter_map(|(cues, start)| Some(cues.first()?.0.abs_diff(*start))).collect();

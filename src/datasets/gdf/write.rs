@@ -66,7 +66,7 @@ impl GdfWriter {
         }
         let position = |e: &Event| u32::try_from(e.position + 1);
         if events.len() >= 1 << 24 || events.iter().any(|e| position(e).is_err()) {
-            return Err(Error::param("events", "at most 2^24 events below sample 2^32 can be written"));
+            return Err(Error::param("events", "fewer than 2^24 events, all below sample 2^32, can be written"));
         }
         let rate = self.rate as usize;
         let records = samples.div_ceil(rate);

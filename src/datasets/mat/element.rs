@@ -1,4 +1,4 @@
-//! Elements: type, size, data. Everything in the file is one of these.
+//! Elements: type, size, data. A file is a sequence of elements after its header.
 
 use std::io::Read;
 
@@ -126,7 +126,7 @@ impl Element<'_> {
     }
 }
 
-/// Unpacks a compressed element, refusing bombs.
+/// Unpacks a compressed element. Refuses one that unpacks to far more than its size (a decompression bomb).
 pub(super) fn inflate(e: &Element) -> Result<Vec<u8>> {
     let limit = (e.data.len() as u64 * MAX_RATIO).max(1 << 20);
     let mut out = Vec::new();

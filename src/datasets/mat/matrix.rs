@@ -4,7 +4,7 @@ use super::element::{Cursor, Element, MATRIX};
 use super::{Numeric, Value, bad};
 use crate::Result;
 
-/// Cells in cells in cells: deeper than this is refused rather than risking the stack.
+/// Deepest nesting of cells and structs. A deeper one is refused, because the reader is recursive and the stack is finite.
 const MAX_DEPTH: usize = 16;
 const COMPLEX: u32 = 0x0800;
 
@@ -88,7 +88,7 @@ fn structure(c: &mut Cursor, e: &Element, shape: Vec<usize>, count: usize, depth
     Ok(Value::Struct { shape, names, rows })
 }
 
-/// Each item takes at least the 8 bytes of its tag, so a count beyond that is a lie.
+/// Refuses a count that cannot be true: each item takes at least the 8 bytes of its tag.
 fn enough(c: &Cursor, e: &Element, count: usize) -> Result<()> {
     if count > c.left() / 8 {
         return Err(bad(e.file, c.offset(), format!("{count} items in {} bytes", c.left())));

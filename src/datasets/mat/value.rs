@@ -1,4 +1,4 @@
-//! What a variable holds.
+//! The value of a variable.
 
 /// A numeric array; values in column-major order, as MATLAB keeps them.
 #[derive(Debug, Clone, PartialEq)]

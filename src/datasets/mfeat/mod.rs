@@ -1,4 +1,4 @@
-//! Multiple Features: handwritten digits seen through six sets of features (UCI, R. Duin 1998).
+//! Multiple Features: handwritten digits, described by six sets of features called views (UCI, R. Duin 1998).
 //!
 //! | view | features | what |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | zer | 47 | Zernike moments |
 //! | mor | 6 | morphological features |
 //!
-//! 2000 digits, 200 of each class 0..9, in order of class, the same order in every file. The paper uses the first 20 of each class:
-//! [`MultipleFeatures::first_per_class`]. Those 200 come with the program, rounded to about five digits.
+//! There are 2000 digits, 200 of each class 0 to 9, in the order of their classes; the order is the same in every file. The paper uses
+//! the first 20 of each class: [`MultipleFeatures::first_per_class`]. These 200 come with the program, rounded to about five digits.
 
 mod parse;
 
@@ -25,7 +25,7 @@ use crate::{Error, Result};
 /// Name and number of features of each view, in the paper's order.
 pub const VIEWS: [(&str, usize); 6] = [("fou", 76), ("fac", 216), ("kar", 64), ("pix", 240), ("zer", 47), ("mor", 6)];
 
-/// The files the embedded sample is made of.
+/// The embedded sample: a zip with the six files, 200 digits each.
 const SAMPLE: &[u8] = include_bytes!("../../../data/mfeat-200.zip");
 const NAME: &str = "Multiple Features";
 
@@ -98,7 +98,7 @@ pub fn embedded() -> Result<MultipleFeatures> {
     Ok(MultipleFeatures::read(&mut files)?.0)
 }
 
-/// The content of the real data that [`load`] would use, or `None` if it would use the embedded sample. Reads files only if they changed.
+/// The checksum of the real data that [`load`] would use, or `None` if it would use the embedded sample. Reads files only if they changed.
 pub fn content(options: &Options) -> Result<Option<String>> {
     let relevant = |name: &str| {
         let name = name.to_lowercase();
@@ -116,7 +116,7 @@ pub fn content(options: &Options) -> Result<Option<String>> {
 
 /// The data from this machine: `--data-dir`, the download cache, the embedded sample.
 ///
-/// The embedded sample has 200 digits, the others 2000. A folder given by the user is believed: if it has the files but they are
+/// The embedded sample has 200 digits, the full data set 2000. The user's folder has precedence: if it has the files but they are
 /// damaged, that is an error and not a reason to go on to the next source.
 pub fn load(options: &Options) -> Result<(MultipleFeatures, Provenance)> {
     let mut tried = Vec::new();

@@ -1,4 +1,4 @@
-//! One view as text: numbers between blanks or commas, a row per line.
+//! One view as text: numbers separated by blanks or commas, one row per line.
 
 use ndarray::Array2;
 

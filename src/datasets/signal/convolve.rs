@@ -1,12 +1,12 @@
-//! 'Same' convolution as a direct sum, in the arithmetic of `linalg`: the same bits on every machine.
+//! Convolution with an output as long as the signal ('same'), as a direct sum in the arithmetic of `linalg`: the same bits on every machine.
 //!
-//! A transform would need fewer operations, but those of the FFT libraries depend on the processor and on the sine of the C
-//! library. The direct sum is a product of one row (the taps) with a matrix whose rows are the signal, each shifted by one
-//! number; it runs close to the speed of the vector unit and keeps small results exact where a transform spreads rounding.
+//! A Fourier transform would need fewer operations, but the results of FFT libraries depend on the processor and on the sine of the C
+//! library. The direct sum is the product of one row (the taps) with a matrix whose rows are the signal, each shifted by one sample.
+//! It runs close to the top speed of the vector unit, and small results stay exact, where a transform spreads rounding errors.
 
 use linalg::small::small_gemm;
 
-/// The middle of the full convolution: as long as `signal`, aligned so that symmetric `taps` shift nothing.
+/// The middle of the full convolution. It is as long as `signal`, and symmetric `taps` cause no shift in time.
 ///
 /// `y[i] = sum_k taps[k] signal[i + (taps.len() - 1)/2 - k]`, zero beyond the ends.
 pub fn convolve_same(signal: &[f64], taps: &[f64]) -> Vec<f64> {
@@ -19,7 +19,7 @@ pub fn convolve_same(signal: &[f64], taps: &[f64]) -> Vec<f64> {
     let before = k - 1 - (k - 1) / 2;
     let mut padded = vec![0.0; n + k - 1];
     padded[before..before + n].copy_from_slice(signal);
-    // Row j of the matrix is padded[j..j + n]: rows are one number apart.
+    // Row j of the matrix is padded[j..j + n], so consecutive rows begin one number apart in memory.
     small_gemm((1, n, k), &reversed, (k, 1), &padded, 1, &mut out, n, false);
     out
 }

@@ -10,7 +10,7 @@ pub fn cut_epochs(signal: ArrayView2<f64>, triggers: &[usize], start: usize, end
     if end <= start {
         return Err(Error::param("end", "an epoch must end after its start"));
     }
-    // The longest epoch that could be cut; checked before the array is made.
+    // Every epoch must lie within the recording. This is checked before the array is allocated.
     if let Some(t) = triggers.iter().find(|t| t.checked_add(end).is_none_or(|e| e > samples)) {
         let what = format!("the trial at sample {t} needs samples up to {end} after it, the recording has {samples}");
         return Err(Error::dataset("epochs", what));

@@ -1,6 +1,6 @@
-//! Linear-phase band-pass by windowed sinc.
+//! A band-pass filter of linear phase: a sinc function times a window.
 //!
-//! With edges f1, f2 as shares of half the rate and m = n - order/2,
+//! With edges f1, f2 as shares of half the sampling rate and m = n - order/2,
 //! `h[n] = (f2 sinc(f2 m) - f1 sinc(f1 m)) w[n]`, w the Hamming window, then scaled so that the gain at the middle of the
 //! band, (f1 + f2)/2, is exactly 1. Reference: Oppenheim & Schafer, "Discrete-Time Signal Processing", section 7.5.
 

@@ -2,7 +2,7 @@
 //!
 //! The setting of Yair et al. 2019 is the default of [`SignalParams`]: NaN to 0, FIR band-pass of order 300 at 8-30 Hz designed with
 //! a Hamming window, 'same' convolution, then 2.5 s to 6.5 s from the start of each trial.
-//! Covariances of the epochs are the business of the crate `spd`.
+//! The crate `spd` computes the covariances of the epochs.
 
 mod convolve;
 mod epochs;

@@ -1,4 +1,4 @@
-//! The cap and the head: where the electrodes sit and what they see of a source.
+//! The cap and the head: the positions of the electrodes and what they measure of a source.
 
 use std::f64::consts::PI;
 
@@ -50,8 +50,8 @@ pub(super) fn distance(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
 
-/// What the cap sees of a radial dipole at `source`: potential `n . (r - r0) / |r - r0|^3`, against the common average,
-/// scaled so that the electrode that sees most reads 1.
+/// What the cap measures of a radial dipole at `source`: the potential `n . (r - r0) / |r - r0|^3` minus three quarters of its average
+/// over the cap, scaled so that the largest absolute value is 1.
 pub(super) fn lead_field(source: &[f64; 3]) -> Array1<f64> {
     let length = distance(source, &[0.0; 3]);
     let mut v: Array1<f64> = electrode_positions()
@@ -63,24 +63,24 @@ pub(super) fn lead_field(source: &[f64; 3]) -> Array1<f64> {
         })
         .collect();
     let average = v.sum() / v.len() as f64;
-    // A quarter of the average stays: the reference of the recordings is an ear, not the mean of the cap.
+    // A quarter of the average stays, because the reference of the recordings is an ear and not the average of the cap.
     v -= 0.75 * average;
     let largest = v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
     v / largest
 }
 
-/// What the cap sees of a blink: falls with the distance from the eyes.
+/// What the cap measures of a blink: it falls with the distance from the eyes.
 pub(super) fn blink_field() -> Array1<f64> {
     let eyes = point(100.0, 90.0, 1.0);
     electrode_positions().iter().map(|e| linalg::math::exp(-2.0 * distance(e, &eyes)) * 4.0).collect()
 }
 
-/// The session shift: rotation between near electrodes by the skew matrix `skew`, by the series of the exponential.
+/// The rotation between near electrodes of the session shift: the exponential of the skew-symmetric matrix `skew`, by its power series.
 pub(super) fn rotation(skew: &Array2<f64>) -> Array2<f64> {
     let n = skew.nrows();
     let mut term = Array2::<f64>::eye(n);
     let mut sum = Array2::<f64>::eye(n);
-    // Entries of the skew matrix are below one, so 30 terms leave nothing to double precision.
+    // At the default shift the entries of the matrix are far below one, so 30 terms are enough for double precision.
     for k in 1..30 {
         term = linalg::matmul(term.view(), skew.view()) / k as f64;
         sum += &term;

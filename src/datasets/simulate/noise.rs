@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::Distribution;
 
-/// The generator of stream `stream` of a seed: sources never share random numbers, so they can be made in any order.
+/// The random generator of stream `stream` of a seed. Each source has its own stream, so the sources can be computed in any order.
 pub(super) fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
@@ -38,7 +38,7 @@ pub(super) fn pink(rng: &mut ChaCha8Rng, n: usize) -> Vec<f64> {
     out
 }
 
-/// A rhythm around `frequency` Hz whose amplitude waxes and wanes: white noise through a two-pole resonator, unit deviation.
+/// A rhythm around `frequency` Hz whose amplitude rises and falls: white noise through a two-pole resonator, of unit deviation.
 pub(super) fn rhythm(rng: &mut ChaCha8Rng, n: usize, frequency: f64, width: f64, rate: f64) -> Vec<f64> {
     let r = linalg::math::exp(-PI * width / rate);
     let (a1, a2) = (2.0 * r * linalg::math::cos(2.0 * PI * frequency / rate), -r * r);

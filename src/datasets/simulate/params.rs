@@ -1,4 +1,4 @@
-//! The knobs of the simulation.
+//! The parameters of the simulation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -20,12 +20,14 @@ pub struct Simulated {
     pub events: Vec<Event>,
 }
 
-/// Motor sources: angle and azimuth of the patch, and the classes (1..=4) whose imagery silences it.
+/// Motor sources: angle and azimuth of the patch in degrees, and the class (1 to 4) whose imagery weakens its rhythm.
 const MOTOR: [(f64, f64, u8); 5] =
     [(45.0, 182.0, 2), (45.0, -2.0, 1), (12.0, 265.0, 3), (70.0, 175.0, 4), (70.0, 5.0, 4)];
+/// Number of background sources.
 const BACKGROUND: usize = 10;
-/// Lost samples between runs, as in the real recordings.
+/// Lost samples before each run. In the real recordings lost samples separate the runs, too.
 const GAP: usize = 100;
+/// Number of runs in a session.
 const RUNS: usize = 6;
 
 /// Simulates session `session` of subject `subject`.
@@ -95,7 +97,7 @@ pub fn session_gdf(sim: &CheckedSim, subject: u8, which: Session) -> Result<Vec<
     Ok(bytes)
 }
 
-/// The EEG channels: `M (sum of lead field times source) + blinks`, in blocks of time that fit the cache.
+/// Writes the EEG channels, `M (sum of lead field times source) + blinks`, in blocks of time that fit the cache.
 fn mix(mixing: &Array2<f64>, sources: &[(Array1<f64>, Vec<f64>)], blink: &[f64], signal: &mut Array2<f64>) {
     const BLOCK: usize = 4096;
     let n = MONTAGE.len();
@@ -184,7 +186,7 @@ fn sources(
         .collect()
 }
 
-/// How a motor patch, and with it one class, differs on day two: where it lies, how strong its rhythm is, how deep it falls.
+/// The change of a motor patch, and with it of one class, on day two: its place, the strength of its rhythm and how deep the rhythm falls.
 struct Drift {
     angle: f64,
     azimuth: f64,
@@ -214,8 +216,8 @@ fn scaled(mut x: Vec<f64>, by: f64) -> Vec<f64> {
     x
 }
 
-/// Event-related desynchronisation: from half a second after the cue the rhythm falls in trials of its class and swells a little
-/// in the others; how much varies from trial to trial.
+/// Event-related desynchronisation: the rhythm falls in trials of its class and grows a little in the others; how much varies from
+/// trial to trial. The change begins 0.2 s after the cue (which comes at 2 s), is complete 0.7 s after it, and ends from 6.4 s to 6.8 s.
 fn modulate(
     course: &mut [f64],
     separation: f64,
@@ -227,7 +229,7 @@ fn modulate(
     rng: &mut rand_chacha::ChaCha8Rng,
 ) {
     for (start, label) in starts.iter().zip(labels) {
-        // Trials differ in how awake the subject is.
+        // The strength of the rhythm varies from trial to trial, as with a subject who is more or less awake.
         let mood = linalg::math::exp(0.25 * normal(rng));
         let depth = if *label == class { -separation } else { 0.25 * separation };
         let depth = depth * (1.0 + 0.3 * normal(rng));
@@ -241,7 +243,7 @@ fn modulate(
     }
 }
 
-/// The mixing of a session: identity on day one; on day two the cap sits a little differently and gels dry.
+/// The mixing matrix M of a session: the identity on day one. On day two the cap sits a little differently and the gel has dried.
 ///
 /// Which way the electrodes turn and which of them get weaker is random; how far is the same for all subjects.
 fn mixing(sim: &CheckedSim, head_seed: u64, session: Session) -> Array2<f64> {

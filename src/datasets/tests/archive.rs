@@ -51,6 +51,19 @@ fn flat_in_a_folder_and_nested() {
     assert!(Files::open(&dir.path().join("none")).is_err());
 }
 
+/// Files past the limit were left out without a word.
+#[test]
+fn a_folder_of_too_many_files_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for k in 0..4 {
+        std::fs::write(dir.path().join(k.to_string()), "x").unwrap();
+    }
+    let open = |members: usize| Files::open_with(dir.path(), Limits { members, ..Limits::default() });
+    assert_eq!(open(4).unwrap().names().count(), 4);
+    let said = open(3).err().unwrap().to_string();
+    assert!(said.ends_with("more than 3 files; name the folder that holds the data alone"), "{said}");
+}
+
 fn refused(bytes: Vec<u8>, limits: Limits) -> String {
     match Files::from_zip_bytes_with("evil.zip", bytes, limits) {
         Err(e) => e.to_string(),

@@ -182,7 +182,7 @@ fn an_unreachable_host_is_asked_once() {
     let mut o = options(dir.path(), &format!("http://127.0.0.1:{port}/f.zip"), "unknown");
     o.ask_again = true; // what other processes remember is another test
     assert!(fetch(&o).unwrap_err().to_string().contains("cannot be reached"));
-    // Something listens there now, but the process remembers and does not knock again.
+    // A server listens there now, but the process remembers the failure and does not connect again.
     if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
         assert!(fetch(&o).unwrap_err().to_string().contains("cannot be reached"));
         listener.set_nonblocking(true).unwrap();

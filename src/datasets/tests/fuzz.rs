@@ -27,8 +27,8 @@ fn count(by: isize) {
     });
 }
 
-// The only way to see allocations is to stand in for the allocator: every call goes to the system's, with the
-// arguments it came with; the counters are plain thread-local cells that never allocate.
+// The only way to count allocations is to replace the allocator. Every call is passed on to the system's allocator with the
+// same arguments; the counters are plain thread-local cells that never allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -123,7 +123,7 @@ fn fuzz(name: &str, seeds: &[Vec<u8>], factor: usize, reader: impl Fn(&[u8]) -> 
     let result = runner.run(&strategy, |(i, changes)| {
         let input = apply(&seeds[i], &changes);
         let used = peak(|| accepted.set(accepted.get() + u32::from(reader(&input))));
-        // On tiny inputs the constant part (buffers, the message of the error) says nothing about the multiple.
+        // On tiny inputs buffers and the error message dominate, so the multiple of the input size means nothing.
         if input.len() >= 1000 {
             worst.set(worst.get().max(used as f64 / input.len() as f64));
         }
@@ -210,7 +210,7 @@ fn npy_and_npz_readers() {
     fuzz("npy", &[covariances.clone(), labels.clone()], 16, |f| {
         npy::Reader::from_bytes("fuzz", f).and_then(|mut a| a.all()).is_ok()
     });
-    // Noise beside the arrays, so that the bundle does not pack to next to nothing.
+    // Noise beside the arrays, so that the bundle does not compress to almost nothing.
     let noise: Vec<u8> = (0..2000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
     let bundle = zip_of(&[("covariances.npy", &covariances), ("labels.npy", &labels), ("noise", &noise)]);
     fuzz("npz", &[bundle], 128, |f| datasets::bci::read_bundle("fuzz", f.to_vec()).is_ok());

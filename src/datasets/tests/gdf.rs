@@ -150,7 +150,7 @@ fn versions_types_rates_and_mode_one() {
     }
 }
 
-/// Tables of other programs: none at all, none but a head, events out of order and past the end, time stamps behind them.
+/// Event tables of other programs: no table, a table without events, events out of order and past the end, and time stamps after them.
 #[test]
 fn odd_event_tables() {
     let good = two_rates("GDF 2.11");

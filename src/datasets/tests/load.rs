@@ -175,7 +175,7 @@ fn a_folder_that_is_not_there_is_an_error() {
     assert!(said.contains("mistyped: no such folder or zip file"), "{said}");
 }
 
-/// A pipe among the data used to be opened, which waits for a writer for ever.
+/// A pipe among the data is not opened: opening it would wait for a writer for ever.
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_folder_is_passed_over() {

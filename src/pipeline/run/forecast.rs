@@ -1,16 +1,17 @@
-//! How long will it take? Expected times of units, and a rehearsal of the schedule with them.
+//! How long a run will take: the expected time of each unit, and a simulation of the schedule with these times.
 //!
 //! | a unit's expected time | when |
 //! |---|---|
 //! | as long as it took last time | it ran before with the same parameters, whatever its inputs and its code were |
-//! | its [cost](crate::Kind::cost) times what its stage took per cost before | units of its stage ran before, with whatever parameters: another profile's, say |
-//! | its cost times the speed of this machine ([`RunOptions::speed`](crate::RunOptions)) | its kind knows what it costs |
-//! | as long as it took last time with other parameters, or the mean of its stage | its kind does not |
+//! | its [cost](crate::Kind::cost) times the seconds per cost of its stage so far | units of its stage ran before, with any parameters |
+//! | its cost times the seconds per cost of this machine ([`RunOptions::speed`](crate::RunOptions)) | its kind has a cost |
+//! | as long as it took last time with other parameters, or the mean of its stage | its kind has no cost |
 //!
-//! Units are started by their **critical path**, longest first: a unit's own time and that of the longest chain of units that
-//! wait for it. So a short unit that holds up long ones goes before a longer one that nobody waits for, in the first run too.
+//! Units start in the order of their **critical path**, longest first. The critical path of a unit is its own time plus that of the
+//! longest chain of units that wait for it. So a short unit with long units after it starts before a longer one that no unit waits
+//! for, in the first run too.
 //!
-//! [`rehearse`] runs that schedule on paper: the end of a run is not its work divided by the threads when few long units remain.
+//! [`rehearse`] simulates that schedule. Dividing the work by the threads would be wrong when only a few long units remain.
 
 use crate::engine::Engine;
 use crate::plan::{Plan, PlannedStage};
@@ -20,10 +21,11 @@ use crate::run::schedule::{Phase, Scheduler};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Measuring the machine takes a second, so less work than this is not worth it, in seconds of cost.
+/// The speed of the machine is measured only for more work than this, in seconds of cost: the measurement itself takes a second.
 const MUCH: f64 = 30.0;
 
-/// Seconds of cost that the model counts for against former times: a tiny profile, all overhead, proves little.
+/// The weight of the cost model against measured times, in seconds of cost. A stage that has run units of much more cost than this is
+/// forecast by its own times; a tiny profile, which is mostly overhead, changes the forecast little.
 const TRUST: f64 = 5.0;
 
 /// Expected seconds by unit, for one run.
@@ -34,17 +36,17 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// Of a run in which these units are to run. Measures the machine where history tells too little.
+    /// The expected times for a run of these stale units. Measures the machine where much of their work has not run before.
     pub(crate) fn of(engine: &Engine, stale: &[usize], options: &RunOptions) -> Self {
         let unknown = stale.iter().filter(|&&unit| engine.former(unit).is_none());
         let work: f64 = unknown.filter_map(|&unit| engine.cost(unit)).sum();
         let threads = if options.jobs == 0 { crate::host::cores() } else { options.jobs };
         let speed = options.speed.filter(|_| work > MUCH).map_or(1.0, |measure| measure(threads));
-        // A clock that stood still measures nothing.
+        // If the clock stood still, the measurement is not a usable number.
         Self::new(engine, if speed.is_finite() && speed > 0.0 { speed } else { 1.0 })
     }
 
-    /// From the store's history and the kinds' costs; `speed` is in seconds per unit of cost.
+    /// The expected times from the records in the store and the costs of the kinds; `speed` is in seconds per second of cost.
     fn new(engine: &Engine, speed: f64) -> Self {
         let plan = engine.plan();
         let mut seconds: Vec<Option<f64>> = Vec::with_capacity(plan.units.len());
@@ -64,7 +66,7 @@ impl Expected {
 }
 
 impl Engine {
-    /// What a unit costs, if its kind knows.
+    /// The cost of a unit, if its kind has one.
     pub fn cost(&self, unit: usize) -> Option<f64> {
         let u = &self.plan().units[unit];
         self.plan().stage_of(unit).kind.cost(&u.params, u.inputs.len())
@@ -79,7 +81,7 @@ impl Engine {
         })
     }
 
-    /// Seconds that the units of a stage took last time, and what they cost as they were then.
+    /// Seconds that the units of a stage took last time, and their cost with the parameters of that time; both are sums.
     fn per_cost(&self, stage: &PlannedStage) -> (f64, f64) {
         self.store().journal.with(|index| {
             let last = stage.units.clone().filter_map(|unit| index.last(&stage.name, &self.plan().units[unit].label));
@@ -95,7 +97,7 @@ impl Engine {
 }
 
 impl Scheduler<'_> {
-    /// The first look has found what is to run: tells of it, with times, and lets begin what is ready.
+    /// Called when the first check of all units has found which are stale. Reports them with their times and queues those that are ready.
     pub(super) fn planned(&mut self, open: Vec<usize>) {
         if !open.is_empty() {
             self.times = Some(Expected::of(self.engine, &open, self.options));
@@ -106,7 +108,7 @@ impl Scheduler<'_> {
         ready.into_iter().for_each(|unit| self.enqueue(unit));
     }
 
-    /// Puts a ready unit into the queue. During the first look nobody knows how long anything takes, so then it waits for
+    /// Puts a ready unit into the queue. During the first check the times are not known yet, so the unit waits for
     /// [`Scheduler::planned`].
     pub(super) fn enqueue(&mut self, unit: usize) {
         if let Some(times) = &self.times {
@@ -114,17 +116,18 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Seconds a unit will take, where that is known.
+    /// The expected seconds of a unit, where they are known.
     pub(super) fn expected(&self, unit: usize) -> Option<f64> {
         self.times.as_ref().and_then(|times| times.seconds[unit])
     }
 }
 
-/// For each unit its own time and that of the longest chain below it; a chain ends where a time is unknown.
+/// For each unit its own time plus that of the longest chain of units that wait for it; `None` where its own time is unknown. In the
+/// chains of other units an unknown time counts as zero.
 pub fn critical_path(plan: &Plan, seconds: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut below = vec![0.0_f64; plan.units.len()];
     let mut path = vec![None; plan.units.len()];
-    // Inputs come before the units that read them.
+    // The plan lists inputs before the units that read them, so the reverse order visits readers first.
     for unit in (0..plan.units.len()).rev() {
         path[unit] = seconds[unit].map(|own| own + below[unit]);
         let long = path[unit].unwrap_or(below[unit]);
@@ -135,7 +138,7 @@ pub fn critical_path(plan: &Plan, seconds: &[Option<f64>]) -> Vec<Option<f64>> {
     path
 }
 
-/// A unit of a rehearsal: how long it will still take, and whether it is at work already.
+/// A unit of a simulated schedule: how long it will still take, and whether it has started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Left {
     /// Index into [`Plan::units`].
@@ -146,16 +149,16 @@ pub struct Left {
     pub running: bool,
 }
 
-/// Seconds until all these units are done on so many threads, one thread each, in the order in which the scheduler would start
-/// them. Units that are not listed count as done.
+/// Seconds until all these units are done on this number of threads, one thread per unit, in the order in which the scheduler would
+/// start them. Units that are not listed count as done.
 pub fn rehearse(plan: &Plan, left: &[Left], threads: usize) -> f64 {
     let mut seconds = vec![None; plan.units.len()];
     left.iter().for_each(|l| seconds[l.unit] = Some(l.seconds.max(0.0)));
     replay(plan, left, &critical_path(plan, &seconds), threads, |_, _, _| {})
 }
 
-/// The same in another order, highest `priority` first, and telling of each unit when it starts (`false`) and ends (`true`): a
-/// run on paper, with times that were measured and an order that was not chosen by them.
+/// As [`rehearse`], in another order: highest `priority` first, and units without a priority before all others. Calls `tell` with the
+/// unit, `false` at its start and `true` at its end, and the time. So a run can be simulated with measured times and any order.
 pub fn replay(
     plan: &Plan,
     left: &[Left],
@@ -173,7 +176,7 @@ pub fn replay(
             waits[l.unit] += 1;
         }
     }
-    // Times are not negative, so their bits sort as they do.
+    // For numbers that are not negative, the order of their bits is the order of the numbers.
     let bits = |s: f64| s.max(0.0).to_bits();
     let key = |unit: usize| (bits(priority[unit].unwrap_or(f64::INFINITY)), Reverse(unit));
     let mut ready: BinaryHeap<(u64, Reverse<usize>)> =

@@ -7,14 +7,14 @@ use std::io::{ErrorKind, Read as _, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A remote in a folder, which need not exist.
+/// A remote in a folder. The folder need not exist: the first write makes it.
 pub struct Folder {
     folder: PathBuf,
 }
 
-/// The file that those who replace the index lock. It stays empty.
+/// The lock file: whoever replaces the index locks it first. It stays empty.
 const LOCK: &str = ".lock";
-/// Bytes moved at once.
+/// Bytes copied between two reports of progress.
 const PIECE: usize = 256 << 10;
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Folder {
         Failure::Final(format!("{e}{advice}"))
     }
 
-    /// Opens a file; none when it is not there.
+    /// Opens a file; none when it does not exist.
     fn open(&self, name: &str) -> Attempt<Option<File>> {
         match File::open(self.folder.join(name)) {
             Ok(file) => Ok(Some(file)),
@@ -41,7 +41,7 @@ impl Folder {
         }
     }
 
-    /// Copies `from` until its end or until `moved` says stop.
+    /// Copies `from` to its end, or until `moved` returns `false`.
     fn copy(&self, from: &mut dyn std::io::Read, to: &mut dyn Write, moved: Moved<'_>) -> Attempt<()> {
         let mut buffer = vec![0u8; PIECE];
         loop {
@@ -94,7 +94,7 @@ impl Transport for Folder {
         let target = self.folder.join(name);
         let folder = target.parent().unwrap_or(&self.folder);
         std::fs::create_dir_all(folder).map_err(|e| self.wrong(&e))?;
-        // Held to the end of this function; a writer that dies lets go of it.
+        // The lock is held to the end of this function. The system releases the lock of a writer that dies.
         let lock = if *when == When::Always {
             None
         } else {

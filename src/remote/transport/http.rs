@@ -1,6 +1,6 @@
-//! A remote behind a web server, and what S3 shares with it: one client, answers read as statuses.
+//! A remote behind a web server, and what S3 shares with it: the HTTP client, and how its answers become results or failures.
 //!
-//! Reading needs plain GET requests for known names; the server lists nothing and knows nothing of us.
+//! Reading needs only plain GET requests for known names: the server need not list its files, and any web server will do.
 
 use super::{Attempt, Body, Failure, Moved, Read, Transport, When};
 use crate::error::{Error, Result};
@@ -11,14 +11,14 @@ use std::io::{Read as _, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// To find a host and to connect to it.
+/// Time allowed to find a host and to connect to it.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest silence while waiting for an answer or for more bytes.
 pub(super) const SILENCE: Duration = Duration::from_secs(30);
 
-/// A client. It honours `HTTPS_PROXY` and its kin and trusts the certificates of the system and those of Mozilla.
+/// A client. It honours `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, and trusts the certificates of the system and those of Mozilla.
 pub(super) fn client() -> Result<Client> {
-    // It fails only where a provider is installed already, and then that one serves.
+    // This fails only where a provider is installed already; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
     let client = Client::builder()
@@ -31,7 +31,7 @@ pub(super) fn client() -> Result<Client> {
     client.map_err(|e| Error::Address(format!("no HTTP client can be made: {}", cause(&e))))
 }
 
-/// The innermost reason: the outer ones repeat the address, which may be signed.
+/// The innermost reason of an error. The outer ones repeat the address, which may hold a signature.
 pub(super) fn cause(e: &reqwest::Error) -> String {
     let mut inner: &dyn std::error::Error = e;
     while let Some(next) = inner.source() {
@@ -40,10 +40,10 @@ pub(super) fn cause(e: &reqwest::Error) -> String {
     if e.is_timeout() { "no answer in time".to_string() } else { inner.to_string() }
 }
 
-/// The answer to a request for the rest of a file that has no rest.
+/// The failure when the server has no bytes after those that were received before (status 416).
 const SHORTER: &str = "the file there is shorter than it should be";
 
-/// Sends a request. `None` when what it names is not there.
+/// Sends a request. `None` when the server does not have the file.
 pub(super) fn send(request: RequestBuilder) -> Attempt<Option<Response>> {
     let failed = |e: reqwest::Error| match e.is_builder() || e.is_redirect() {
         true => Failure::Final(cause(&e)),
@@ -66,7 +66,7 @@ pub(super) fn send(request: RequestBuilder) -> Attempt<Option<Response>> {
     }
 }
 
-/// A whole small file.
+/// Reads a whole file of at most `most` bytes.
 pub(super) fn read(request: RequestBuilder, most: u64) -> Attempt<Option<Read>> {
     let Some(response) = send(request)? else { return Ok(None) };
     let text = |name| response.headers().get(name).and_then(|v: &header::HeaderValue| v.to_str().ok());
@@ -81,8 +81,8 @@ pub(super) fn read(request: RequestBuilder, most: u64) -> Attempt<Option<Read>> 
     }
 }
 
-/// A file into `part`, from where that ends. Names are digests, so what is there is the beginning of the same file; should
-/// it not be, its digest will tell.
+/// Appends the rest of a file to `part`. Files are named by digest, so `part` holds the beginning of the same file; if it does not,
+/// the caller's check of the digest fails.
 pub(super) fn fetch(mut request: RequestBuilder, part: &Path, size: u64, moved: Moved<'_>) -> Attempt<bool> {
     let here = |e| Failure::Here(Error::file(part, e));
     let have = part.metadata().map_or(0, |m| m.len());
@@ -91,7 +91,7 @@ pub(super) fn fetch(mut request: RequestBuilder, part: &Path, size: u64, moved: 
     }
     let response = send(request).inspect_err(|failure| {
         if matches!(failure, Failure::Passing(why) if why == SHORTER) {
-            // The next attempt starts afresh, and the digest decides.
+            // The next attempt starts from the first byte, and the caller checks the digest.
             let _ = std::fs::remove_file(part);
         }
     })?;
@@ -111,7 +111,7 @@ pub(super) fn fetch(mut request: RequestBuilder, part: &Path, size: u64, moved: 
         }
         done += n as u64;
         if done > size {
-            return Err(Failure::Passing(format!("more than the {size} bytes that it has")));
+            return Err(Failure::Passing(format!("more bytes than the {size} it should have")));
         }
         file.write_all(&buffer[..n]).map_err(here)?;
         if !moved(n as u64) {
@@ -133,7 +133,7 @@ impl Http {
     }
 
     fn get(&self, name: &str) -> RequestBuilder {
-        // A cache on the way may serve an old index; objects and packs never change.
+        // The index lies at the top and changes, so no cache on the way may answer with an old one. Objects and packs never change.
         let request = self.client.get(format!("{}/{name}", self.base)).header(header::ACCEPT_ENCODING, "identity");
         if name.contains('/') { request } else { request.header(header::CACHE_CONTROL, "no-cache") }
     }

@@ -1,4 +1,4 @@
-//! Ways to a remote: a folder, a web server, S3. Each moves named files; what they mean is not known here.
+//! Transports, the ways to a remote: a folder, a web server, S3. Each moves named files and knows nothing of their meaning.
 //!
 //! A transport makes one attempt. [`Remote`] counts requests and repeats those that failed for a reason that may pass.
 
@@ -11,58 +11,58 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Attempts at each request.
+/// Attempts at each request, the first one included.
 pub const ATTEMPTS: u32 = 6;
-/// The pause after the first failure; it doubles with each.
+/// The pause after the first failure. It doubles after each further failure.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why an attempt failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// It may pass: another attempt is made.
+    /// The reason may pass, for example a busy server: another attempt is made.
     Passing(String),
     /// Another attempt would get the same answer.
     Final(String),
-    /// The file on the remote is not what was read before.
+    /// The file in the remote is no longer the one that was read before.
     Changed,
-    /// A file of this machine.
+    /// A file of this machine cannot be read or written.
     Here(Error),
 }
 
 /// The answer of one attempt.
 pub type Attempt<T> = std::result::Result<T, Failure>;
 
-/// A file that was read, and by what a later write knows that it is still the same.
+/// A file that was read. A later write compares it with the file in the remote ([`When::Same`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// The server's name for this content; none where there are no conditions.
+    /// The server's identifier of this content (ETag); none where the transport has no such thing.
     pub tag: Option<String>,
 }
 
-/// When a write may replace what is there.
+/// The condition under which a write may replace the file in the remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Always: files named by content.
+    /// Always. For files that are named by their content.
     Always,
-    /// When nothing is there.
+    /// Only if there is no such file.
     Absent,
-    /// When it is what was read.
+    /// Only if the file is still the one that was read.
     Same(Read),
 }
 
 /// Bytes to send.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
-    /// These.
+    /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// Those of a file of that size.
+    /// The bytes of a file on this machine, with its size.
     File(&'a Path, u64),
 }
 
 impl Body<'_> {
-    /// Their number.
+    /// The number of bytes.
     pub fn size(&self) -> u64 {
         match self {
             Body::Bytes(bytes) => bytes.len() as u64,
@@ -71,24 +71,25 @@ impl Body<'_> {
     }
 }
 
-/// Notes bytes as they move; `false` says stop.
+/// Called with the number of bytes just transferred; returns `false` to stop the transfer.
 pub type Moved<'a> = &'a (dyn Fn(u64) -> bool + Sync);
 
 /// One way to a remote.
 pub trait Transport: Send + Sync {
-    /// A small file, at most `most` bytes; none when it is not there.
+    /// Reads a small file; none when it does not exist, an error when it has more than `most` bytes.
     fn read(&self, name: &str, most: u64) -> Attempt<Option<Read>>;
-    /// A file into `part`, which may hold its beginning; no more than `size` bytes. `false` when it is not there.
+    /// Reads a file of `size` bytes into `part`, which may hold its beginning already. `false` when the file does not exist.
+    /// A file that is longer is not read to its end: the caller sees the wrong size or gets an error.
     fn fetch(&self, name: &str, part: &Path, size: u64, moved: Moved<'_>) -> Attempt<bool>;
     /// Writes a file, whole or not at all.
     fn write(&self, name: &str, body: Body<'_>, when: &When, moved: Moved<'_>) -> Attempt<()>;
-    /// The size of a file; none when it is not there.
+    /// The size of a file; none when it does not exist.
     fn size(&self, name: &str) -> Attempt<Option<u64>>;
-    /// Removes a file.
+    /// Removes a file. One that does not exist is no error.
     fn remove(&self, name: &str) -> Attempt<()>;
 }
 
-/// A remote.
+/// A remote: a transport with retries, a name for messages and the keys that may sign its index.
 pub struct Remote {
     name: String,
     way: Box<dyn Transport>,
@@ -98,12 +99,12 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// The remote at the end of that way.
+    /// The remote that this transport reaches.
     pub fn new(name: String, way: Box<dyn Transport>) -> Self {
         Self { name, way, keys: Vec::new(), requests: AtomicUsize::new(0), retried: AtomicUsize::new(0) }
     }
 
-    /// The same remote, whose index must be signed by one of these keys; none means by anybody or nobody.
+    /// The same remote, whose index must be signed by one of these keys. An empty list accepts any signature, or none.
     pub fn trusting(self, keys: Vec<String>) -> Self {
         Self { keys, ..self }
     }
@@ -113,7 +114,7 @@ impl Remote {
         &self.keys
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -133,7 +134,8 @@ impl Remote {
         Error::Remote { remote: self.name.clone(), what: what.into() }
     }
 
-    /// Tries until it succeeds, cannot succeed, or `cancel` is raised. `None` when the remote has changed.
+    /// Repeats `attempt` until it succeeds, fails for good, has been made [`ATTEMPTS`] times, or `cancel` is set. `None` when the file in
+    /// the remote has changed ([`Failure::Changed`]). `what` is the subject of messages.
     pub fn ask<T>(
         &self,
         what: &str,

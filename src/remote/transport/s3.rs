@@ -1,7 +1,7 @@
 //! A remote in a bucket of an S3 server. rusty-s3 signs the addresses, reqwest sends the requests.
 //!
 //! Credentials come from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; without them requests are
-//! not signed, which is enough to read a public bucket. Each upload names its SHA-256, so that a server that knows checksums refuses bytes
+//! not signed, which is enough to read a public bucket. Each upload carries its SHA-256, so that a server that checks it refuses bytes
 //! that changed on the way.
 
 use super::http::{SILENCE, client, fetch, read, send};
@@ -19,11 +19,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a signed address is good for: longer than any one request takes.
+/// How long a signed address is valid. Each request signs its own, and the server checks it when the request begins.
 const SIGNED: Duration = Duration::from_secs(6 * 3600);
-/// Largest file of one PUT request; S3 allows no more.
+/// Largest file that S3 accepts in one PUT request.
 const MOST: u64 = 5 << 30;
-/// The slowest upload that is waited for, in bytes a second.
+/// The slowest upload that does not time out, in bytes per second.
 const SLOWEST: u64 = 32 << 10;
 
 /// A remote in a bucket.
@@ -32,7 +32,7 @@ pub struct S3 {
     bucket: Bucket,
     credentials: Option<Credentials>,
     prefix: String,
-    /// Whether the server has said that it knows no conditions.
+    /// Whether the server has answered that it does not support conditional writes (`If-Match`).
     unconditional: AtomicBool,
 }
 
@@ -59,7 +59,7 @@ impl S3 {
     }
 }
 
-/// The SHA-256 of a body as S3 writes it.
+/// The SHA-256 of a body in base64, as S3 expects it.
 fn checksum(body: Body<'_>) -> Attempt<String> {
     let mut context = Context::new(&SHA256);
     match body {
@@ -109,7 +109,7 @@ impl Transport for S3 {
         };
         request = match body {
             Body::Bytes(bytes) => {
-                // reqwest leaves the length of an empty body out, and S3 wants it.
+                // reqwest sends no length for an empty body, but S3 requires one.
                 let request = if bytes.is_empty() { request.header(header::CONTENT_LENGTH, 0) } else { request };
                 request.body(bytes.to_vec())
             }
@@ -124,12 +124,12 @@ impl Transport for S3 {
                 Ok(())
             }
             Ok(None) => Err(Failure::Final(format!("there is no bucket `{}`; create it first", self.bucket.name()))),
-            // 501: the server knows no conditions. The next attempt goes without.
+            // 501: the server does not support conditional writes. The next attempt is made without a condition.
             Err(Failure::Final(why)) if why.contains("501") && conditional && *when != When::Always => {
                 self.unconditional.store(true, Ordering::Relaxed);
                 Err(Failure::Passing(why))
             }
-            // A file named by content has no condition that could fail; the server was busy with the same name.
+            // A write without a condition cannot fail for one: another client was writing the same name.
             Err(Failure::Changed) if *when == When::Always => {
                 Err(Failure::Passing("a conflict on the server".to_string()))
             }

@@ -35,7 +35,7 @@ pub struct Args {
     view: View,
 }
 
-/// Arrays and models: left out unless asked for.
+/// Whether a file holds an array or a model; those are left out without `--all`.
 fn is_array(name: &str) -> bool {
     [".npy", ".npz", ".bin"].iter().any(|ending| name.ends_with(ending))
 }
@@ -104,7 +104,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
 
 type Places = BTreeMap<(usize, String), String>;
 
-/// The artefacts that go in, checked by digest, and where each lies.
+/// The artefacts that go into the crate, checked by digest, and the path of each.
 fn results(
     engine: &Engine,
     current: &[(usize, pipeline::Key, std::sync::Arc<pipeline::Record>)],
@@ -135,7 +135,7 @@ fn results(
     Ok((files, places))
 }
 
-/// The archive. Its bytes depend on the files alone.
+/// The zip archive. Its bytes depend on the files only: there are no times in it.
 fn zipped(metadata: &[u8], files: &[CrateFile]) -> Result<Vec<u8>> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default()

@@ -1,4 +1,4 @@
-//! `repro import`: checks a crate that `repro export` wrote, unpacks it and says what its report says. Nothing is computed.
+//! `repro import`: checks a crate that `repro export` wrote, unpacks it and prints its verdicts. No result is computed again.
 
 use super::{METADATA, REPORT, RESULTS, sha256};
 use crate::cli::own::output::write;
@@ -36,7 +36,7 @@ pub struct Args {
     json: bool,
 }
 
-/// More bytes than this are not unpacked.
+/// An archive that unpacks to more bytes than this is refused.
 const MOST: u64 = 64 << 30;
 
 /// What was found.
@@ -188,7 +188,7 @@ fn check(files: &BTreeMap<String, Vec<u8>>) -> Result<(Checked, Metrics)> {
     Ok((out, metrics))
 }
 
-/// Key and digests of each unit, as the metadata give them: the lock file has one digest of all of them.
+/// Key and digests of each unit, from the metadata. The lock file has one digest for all results of a unit, so it cannot name them.
 fn said_of_units(metadata: &serde_json::Value) -> BTreeMap<String, (Digest, BTreeMap<String, Digest>)> {
     let unit = |entity: &serde_json::Value| {
         let (_, digests) = entity["description"].as_str()?.split_once(RESULTS)?;

@@ -1,7 +1,7 @@
 //! ro-crate-metadata.json: RO-Crate 1.1 with the profiles Workflow RO-Crate 1.0, Process Run Crate 0.5 and Workflow Run Crate 0.5.
 //!
-//! The workflow is pipeline.yaml; the run of all of it is one action, and each unit is an action of its own whose instrument is
-//! its kind. A unit's action says when, how long, with which parameters and inputs, and on what kind of machine.
+//! The workflow is pipeline.yaml. The whole run is one action, and each unit is an action of its own, whose instrument is the unit's
+//! kind. A unit's action says when it ran, for how long, with which parameters and inputs, and on which machine.
 
 use super::{METADATA, RESULTS, sha256, time};
 use pipeline::{Engine, Record};
@@ -15,7 +15,7 @@ pub struct CrateFile {
     pub path: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// What it is.
+    /// Its description.
     pub about: String,
 }
 
@@ -44,7 +44,7 @@ fn ids<'a>(all: impl IntoIterator<Item = &'a str>) -> Value {
     Value::Array(all.into_iter().map(id).collect())
 }
 
-/// A name as part of an identifier.
+/// A name in a form that may be part of an identifier: other characters become `_`.
 fn fragment(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }
@@ -55,13 +55,13 @@ pub struct Metadata<'a> {
     pub files: &'a [CrateFile],
     /// Current results.
     pub current: &'a [(usize, pipeline::Key, Arc<Record>)],
-    /// Where an artefact lies in the crate, by unit and name; what is not in the crate is named by digest.
+    /// The path of each artefact in the crate, by unit and name. An artefact that is not in the crate is named by its digest only.
     pub places: &'a BTreeMap<(usize, String), String>,
-    /// The workflow's path and the lock file's.
+    /// The path of the workflow (pipeline.yaml) in the crate.
     pub workflow: &'a str,
     /// Data sets that were used.
     pub sources: &'a [datasets::fetch::Provenance],
-    /// Whether the licence of the project is in the crate.
+    /// The path of the project's licence in the crate; none where it is not in the crate.
     pub licence: Option<&'a str>,
 }
 
@@ -73,7 +73,7 @@ const PROFILES: [(&str, &str, &str); 3] = [
 const PAPER: &str = "https://proceedings.mlr.press/v119/kadri20a.html";
 
 impl Metadata<'_> {
-    /// The document.
+    /// The metadata as a JSON document.
     pub fn render(&self) -> Value {
         let mut graph = vec![json!({
             "@id": METADATA, "@type": "CreativeWork", "about": id("./"),
@@ -180,7 +180,7 @@ impl Metadata<'_> {
         }
     }
 
-    /// The run of all of it.
+    /// Adds the action of the whole run.
     fn run(&self, graph: &mut Vec<Value>) {
         let records = || self.current.iter().map(|(_, _, record)| &record.provenance);
         let began = records().map(|p| p.ended.saturating_sub(p.wall.max(0.0) as u64)).min().unwrap_or(0);
@@ -196,7 +196,7 @@ impl Metadata<'_> {
         graph.push(json!({ "@id": "http://schema.org/CompletedActionStatus", "@type": "ActionStatusType", "name": "completed" }));
     }
 
-    /// Each unit, with its parameters, its inputs, its results and its machine.
+    /// Adds an action for each unit, with its parameters, inputs, results and machine.
     fn units(&self, graph: &mut Vec<Value>) {
         let mut hosts = BTreeSet::new();
         let records: BTreeMap<usize, &Arc<Record>> = self.current.iter().map(|(unit, _, r)| (*unit, r)).collect();

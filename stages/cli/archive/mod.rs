@@ -10,11 +10,11 @@ pub mod export;
 pub mod import;
 mod metadata;
 
-/// The metadata of a crate.
+/// The file of the metadata in a crate.
 const METADATA: &str = "ro-crate-metadata.json";
-/// What stands before the digests of a unit in the metadata.
+/// The text before the digests of a unit's results in the metadata. `import` searches for it.
 const RESULTS: &str = "BLAKE3 of its results: ";
-/// The report in a crate.
+/// The file of the report in a crate.
 const REPORT: &str = "report.html";
 
 /// The SHA-256 of some bytes in hexadecimal, as `sha256sum` prints it.
@@ -26,7 +26,7 @@ fn sha256(bytes: &[u8]) -> String {
 /// Seconds since 1970 as a date and time of RFC 3339, in UTC.
 fn time(seconds: u64) -> String {
     let (days, rest) = ((seconds / 86_400) as i64, seconds % 86_400);
-    // Days since 1 March of year 0, in eras of 400 years: leap days come last.
+    // Days since 1 March of year 0, so that a leap day is the last day of its year. An era has 400 years.
     let z = days + 719_468;
     let (era, day) = (z.div_euclid(146_097), z.rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -1,9 +1,9 @@
-//! `repro diff`: what differs between two sets of results, settings first, then numbers, most moved first.
+//! `repro diff`: what differs between two sets of results (sides): settings first, then numbers, the largest relative change first.
 //!
 //! | file | what |
 //! |---|---|
-//! | `side` | one side: a lock file, a revision of git, a profile, or the results of now |
-//! | `settings` | parameters, code, inputs: what made units differ |
+//! | `side` | one side: a lock file, a revision of git, a profile, or the current results |
+//! | `settings` | parameters, code, inputs: why units differ |
 //! | `numbers` | metrics, tables and claims |
 //! | `show` | the comparison as text and as Markdown |
 //! | `plots` | figures side by side |

@@ -1,4 +1,4 @@
-//! Metrics, tables and claims of two sides. Numbers are compared with a tolerance and sorted by what moved most.
+//! Compares the metrics, tables and claims of two sides. Numbers are compared with a tolerance; the largest relative change comes first.
 
 use super::side::Side;
 use anyhow::Result;
@@ -6,62 +6,62 @@ use report::claims::{Metrics, PAPER, judge_all, read, tolerance};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The tolerance of a number in a table, as a fraction: tables are rounded, so what differs there was seen.
+/// The relative tolerance of a number in a table. Tables hold rounded numbers, so a reader sees almost every difference there.
 const TABLES: f64 = 1e-6;
 
-/// Less than this is rounding: errors of exact fits end there.
+/// Two numbers that are closer than this count as equal. The error of an exact fit is about this large: it is rounding only.
 const NOTHING: f64 = 1e-12;
-/// The name of raw results among the artefacts of a stage.
+/// The artefact that holds the raw results of a stage.
 pub const RAW: &str = "results.csv";
 
-/// A number on both sides.
+/// A number that is not the same on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moved {
     /// Its name; in a table: file, row and column.
     pub name: String,
-    /// As it was; none when only the new side has it.
+    /// Its value on the old side; none when only the new side has it.
     pub a: Option<f64>,
-    /// As it is.
+    /// Its value on the new side; none when only the old side has it.
     pub b: Option<f64>,
     /// (b - a) / |a|; none when one is missing or a is zero.
     pub change: Option<f64>,
-    /// Whether it moved by no more than its tolerance.
+    /// Whether the change is within the tolerance.
     pub within: bool,
 }
 
-/// A claim with other verdicts.
+/// A claim whose verdicts on the two sides differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdicts {
     /// Its id.
     pub claim: String,
     /// What it says.
     pub text: String,
-    /// The verdict then.
+    /// The verdict on the old side.
     pub a: String,
-    /// The verdict now.
+    /// The verdict on the new side.
     pub b: String,
 }
 
 /// What differs in the numbers.
 #[derive(Debug, Default, Serialize)]
 pub struct Numbers {
-    /// Metrics that are equal to the bit.
+    /// Number of metrics that are equal to the bit.
     pub equal: usize,
-    /// Metrics that are not, most moved first.
+    /// Metrics that are not equal, the largest relative change first.
     pub metrics: Vec<Moved>,
-    /// Numbers of tables that are not equal, most moved first.
+    /// Numbers of tables that are not equal, the largest relative change first.
     pub tables: Vec<Moved>,
-    /// Tables whose rows or columns are others: name and sizes.
+    /// Tables whose number of rows, or whose columns, differ: a text with name and sizes.
     pub reshaped: Vec<String>,
-    /// Claims with other verdicts.
+    /// Claims whose verdicts differ.
     pub claims: Vec<Verdicts>,
-    /// Claims with equal verdicts.
+    /// Number of claims whose verdicts are equal.
     pub claims_equal: usize,
-    /// Artefacts whose bytes differ and are not at hand on a side.
+    /// Artefacts that differ and could not be compared, because the bytes of one side are not on this machine.
     pub not_at_hand: Vec<String>,
 }
 
-/// How far a number moved, for sorting: what has no fraction comes first.
+/// The key for sorting: the relative change without its sign. A number without a relative change comes first.
 fn weight(m: &Moved) -> f64 {
     m.change.map_or(f64::INFINITY, f64::abs)
 }
@@ -76,7 +76,7 @@ fn moved(name: String, a: Option<f64>, b: Option<f64>, holds: impl Fn(f64, f64) 
 }
 
 impl Numbers {
-    /// Compares the numbers of two sides; `fraction` in place of each metric's own tolerance.
+    /// Compares the numbers of two sides. `fraction`, where given, replaces the tolerance of every metric and table.
     pub fn compare(a: &Side<'_>, b: &Side<'_>, fraction: Option<f64>) -> Result<Self> {
         let mut out = Self::default();
         let (mut old, mut new) = (Metrics::new(), Metrics::new());
@@ -95,7 +95,7 @@ impl Numbers {
                         continue;
                     }
                     let found = both(a, b, stage, label, name, same).or_else(|| {
-                        // git may have the table for people, where the one for programs is not at hand.
+                        // Where the CSV file is not on this machine, git may have the same table as Markdown.
                         both(a, b, stage, label, &format!("{}.md", name.strip_suffix(".csv")?), same)
                     });
                     let Some((x, y)) = found else {
@@ -108,7 +108,7 @@ impl Numbers {
                         old.extend(serde_json::from_str::<Metrics>(&x)?);
                         new.extend(serde_json::from_str::<Metrics>(&y)?);
                     } else {
-                        // Raw results have one name in all stages.
+                        // Raw results have the same file name in all stages, so the name of the stage goes in front.
                         let name = if name == RAW { format!("{stage}: {name}") } else { name.clone() };
                         out.table(&name, &x, &y, relative(fraction.unwrap_or(TABLES)));
                     }
@@ -152,7 +152,7 @@ impl Numbers {
         }
         let head = old.first().cloned().unwrap_or_default();
         for (x, y) in old.iter().zip(&new).skip(1) {
-            // A row is called by its words.
+            // The name of a row is made of its cells that are not numbers.
             let words: Vec<&str> =
                 y.iter().map(String::as_str).filter(|c| !c.is_empty() && number(c).is_none()).collect();
             for (column, (p, q)) in x.iter().zip(y).enumerate().filter(|(_, (p, q))| p != q) {
@@ -166,14 +166,14 @@ impl Numbers {
         }
     }
 
-    /// Whether anything moved beyond its tolerance.
+    /// Whether a number changed by more than its tolerance, a verdict changed, or a table has another shape.
     pub fn moved(&self) -> bool {
         let beyond = |all: &[Moved]| all.iter().any(|m| !m.within);
         beyond(&self.metrics) || beyond(&self.tables) || !self.claims.is_empty() || !self.reshaped.is_empty()
     }
 }
 
-/// The texts of an artefact on both sides, where both are at hand. Where both wrote the `same`, either side has it.
+/// The texts of an artefact on both sides; none where one cannot be read. Where both sides have the `same` result, one text is enough.
 fn both(a: &Side<'_>, b: &Side<'_>, stage: &str, label: &str, name: &str, same: bool) -> Option<(String, String)> {
     let (x, y) = (text(a, stage, label, name), text(b, stage, label, name));
     if same { x.clone().or(y.clone()).zip(y.or(x)) } else { x.zip(y) }
@@ -183,7 +183,7 @@ fn text(side: &Side<'_>, stage: &str, label: &str, name: &str) -> Option<String>
     String::from_utf8(side.bytes(stage, label, name)?).ok()
 }
 
-/// The number in a cell; of `0.5 ± 0.1` the first.
+/// The number in a cell; the first one of `0.5 ± 0.1`.
 fn number(cell: &str) -> Option<f64> {
     cell.split_whitespace().next().and_then(|word| word.parse().ok())
 }
@@ -212,7 +212,7 @@ fn rows(csv: &str) -> Vec<Vec<String>> {
     out
 }
 
-/// Counts by name, as a map keeps them, in words: `train (3), table2 (1)`.
+/// Counts by name as text, in the order of the map: `table2 (1), train (3)`.
 pub fn named(counts: &BTreeMap<String, usize>) -> String {
     counts.iter().map(|(name, n)| format!("{name} ({n})")).collect::<Vec<_>>().join(", ")
 }

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Text as HTML shows it.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Writes the figures of both sides and `index.html` into a folder.
+/// Writes `index.html`, which shows the figures of both sides. Each row: file name, whether the old side has it, whether the new side has it.
 fn write_page(rows: &[(String, bool, bool)], a: &str, b: &str, folder: &Path) -> Result<()> {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{a} and {b}</title>\n<style>body{{font-family:sans-serif}}td{{width:50%;vertical-align:top}}img{{width:100%}}</style>\n<h1>Figures that differ</h1>\n<table><tr><th>{a}</th><th>{b}</th></tr>\n",
@@ -32,7 +32,7 @@ fn write_page(rows: &[(String, bool, bool)], a: &str, b: &str, folder: &Path) ->
     write(&folder.join("index.html"), |out| Ok(out.write_all(page.as_bytes())?))
 }
 
-/// Writes what differs.
+/// Writes the figures that differ into the subfolders `a` and `b`, and returns the rows of the page.
 fn write_figures(a: &Side<'_>, b: &Side<'_>, folder: &Path) -> Result<Vec<(String, bool, bool)>> {
     let mut rows = Vec::new();
     for (stage, units) in &b.lock.stages {
@@ -60,7 +60,7 @@ fn write_figures(a: &Side<'_>, b: &Side<'_>, folder: &Path) -> Result<Vec<(Strin
     Ok(rows)
 }
 
-/// Writes figures and page, and says where.
+/// Writes the figures and the page, and prints where the page is.
 pub fn write_all(a: &Side<'_>, b: &Side<'_>, folder: &Path) -> Result<()> {
     fs_err::create_dir_all(folder)?;
     let rows = write_figures(a, b, folder)?;

@@ -1,34 +1,34 @@
-//! What made units differ: parameters, code, inputs from outside.
+//! Why units differ: parameters, code, inputs from outside the pipeline.
 //!
-//! Records tell it exactly. Where a side's records are not at hand, its pipeline.yaml tells the parameters, and git the files.
+//! Records say it exactly. For a unit without a record on one side, the parameters come from pipeline.yaml and the changed files from git.
 
 use super::side::Side;
 use pipeline::{Stale, Value};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Stands in place of a stage for files that git says changed.
+/// Takes the place of the stage for a file that changed according to git, which does not know stages.
 pub const BY_GIT: &str = "(git)";
 
 /// One setting that differs, and where.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// What it is.
+    /// The name of the setting: a parameter, a source file or an input.
     pub what: String,
-    /// As it was.
+    /// Its value on the old side.
     pub a: Option<String>,
-    /// As it is.
+    /// Its value on the new side.
     pub b: Option<String>,
-    /// The stages, each with the number of units.
+    /// The stages that it concerns, each with the number of units.
     pub stages: BTreeMap<String, usize>,
 }
 
 /// What differs in the settings.
 #[derive(Debug, Default, Serialize)]
 pub struct Settings {
-    /// Units that are equal to the bit.
+    /// Number of units with the same key and the same bytes.
     pub equal: usize,
-    /// Units with another key and the same bytes.
+    /// Number of units with another key and the same bytes.
     pub same_bytes: usize,
     /// Units with other bytes, by stage.
     pub other: BTreeMap<String, usize>,
@@ -48,7 +48,7 @@ pub struct Settings {
     pub without_record: usize,
 }
 
-/// Changes by what they are, each with its stages.
+/// Changes found so far, by name and values, each with its stages.
 #[derive(Default)]
 struct Found(BTreeMap<(String, Option<String>, Option<String>), BTreeMap<String, usize>>);
 
@@ -62,7 +62,7 @@ impl Found {
     }
 }
 
-/// The leaves of a parameter tree by path.
+/// Collects the values of a tree of parameters by their paths, for example `solver.rank`.
 fn leaves(path: &str, value: &Value, out: &mut BTreeMap<String, String>) {
     match value {
         Value::Map(map) => {
@@ -113,7 +113,7 @@ impl Settings {
                 for reason in then.parts.diff(&now.parts, true, look) {
                     match reason {
                         Stale::ParamChanged { key, old, new } => parameters.add(key, text(&old), text(&new), stage),
-                        // Seeds of units follow from the run's seed: one line for all of them.
+                        // The seeds of units follow from the seed of the run, so one line stands for all of them.
                         Stale::SeedChanged { .. } => parameters.add("seed of units".into(), None, None, stage),
                         Stale::KindChanged { old, new } => parameters.add("kind".into(), Some(old), Some(new), stage),
                         Stale::SchemaChanged { old, new } => {
@@ -141,7 +141,7 @@ impl Settings {
     }
 }
 
-/// Parameters of units by what pipeline.yaml says on both sides.
+/// Adds the parameters that differ between the two sides' pipeline.yaml.
 fn from_plans(a: &Side<'_>, b: &Side<'_>, found: &mut Found) {
     let (Some(a), Some(b)) = (&a.plan, &b.plan) else { return };
     let old: BTreeMap<&str, &Value> = a.units.iter().map(|u| (u.id.as_str(), &u.params)).collect();

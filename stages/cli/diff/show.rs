@@ -5,7 +5,7 @@ use super::numbers::{Moved, RAW, named};
 use super::settings::Change;
 use crate::cli::text::{Table, count};
 
-/// How many lines of one kind are shown without `--all`.
+/// Rows of a table that are shown without `--all`.
 const MOST: usize = 30;
 
 fn number(v: Option<f64>) -> String {
@@ -26,7 +26,7 @@ fn change(m: &Moved) -> String {
     }
 }
 
-/// A section with a table; nothing when it has no rows.
+/// Adds a section with a title and a table; adds nothing when there are no rows.
 fn section(
     out: &mut String,
     md: bool,
@@ -60,13 +60,9 @@ fn section(
     }
 }
 
-/// The stages that a source file reaches; git does not know them.
+/// The stages that use a source file, as text. For a file that was found by git the stages are not known.
 fn reached(c: &Change) -> String {
-    if c.stages.contains_key(super::settings::BY_GIT) {
-        "changed by git's account".to_string()
-    } else {
-        named(&c.stages)
-    }
+    if c.stages.contains_key(super::settings::BY_GIT) { "changed, says git".to_string() } else { named(&c.stages) }
 }
 
 fn settings_rows(changes: &[Change]) -> Vec<Vec<String>> {

@@ -1,4 +1,4 @@
-//! One side of a comparison: a lock file, and where the bytes behind its digests may be found.
+//! One side of a comparison: a lock file, and the places where the bytes of its digests may be found.
 
 use crate::cli::options::Choose;
 use crate::cli::project::FILE;
@@ -10,27 +10,27 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// The word for the results of now.
+/// The word on the command line for the current results.
 pub const NOW: &str = "now";
 
 /// One side.
 pub struct Side<'a> {
-    /// What the comparison calls it.
+    /// Its name in the comparison.
     pub name: String,
     /// Its units, keys and digests.
     pub lock: Lockfile,
-    /// The revision of git it is of.
+    /// The revision of git that it was read from.
     pub revision: Option<String>,
     engine: &'a Engine,
-    /// The store beside its lock file, when that is another one.
+    /// The store beside its lock file, where the side is a lock file given by its path.
     beside: Option<Store>,
     /// Its plan, where its pipeline.yaml is at hand and this program's kinds accept it.
     pub plan: Option<Plan>,
-    /// Whether the copies published in this folder stand for records that are not here: those of a profile do.
+    /// Whether files published in this folder may replace results whose records are not in the store. True for a profile.
     published: bool,
 }
 
-/// What `git ARGS` prints in a folder; none when it fails.
+/// The output of `git ARGS` in a folder; none when it fails.
 fn git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder).args(args).stdin(Stdio::null()).stderr(Stdio::null());
@@ -38,7 +38,7 @@ fn git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
 }
 
 impl<'a> Side<'a> {
-    /// The side that a word names; see the help of the command.
+    /// The side that a word of the command line names; see the help of the command.
     pub fn open(engine: &'a Engine, word: &str, choose: &Choose) -> Result<Self> {
         let folder = &engine.plan().folder;
         let (kind, rest) = match word.split_once(':') {
@@ -113,7 +113,7 @@ impl<'a> Side<'a> {
         Ok(Self { name, lock, revision: Some(id.to_string()), engine, beside: None, plan, published: false })
     }
 
-    /// The record of a unit, in this store or beside the lock file.
+    /// The record of a unit, from this project's store or from the store beside the lock file.
     pub fn record(&self, stage: &str, label: &str) -> Option<Arc<Record>> {
         let locked = self.lock.stages.get(stage)?.get(label)?;
         let stores = [Some(self.engine.store()), self.beside.as_ref()];
@@ -121,7 +121,7 @@ impl<'a> Side<'a> {
         found.next().map(|(_, record)| record)
     }
 
-    /// The sources of a digest.
+    /// The source files behind the digest of a unit's code.
     pub fn sources(&self, code: &Digest) -> Option<pipeline::freshness::key::Sources> {
         let stores = [Some(self.engine.store()), self.beside.as_ref()];
         stores
@@ -130,7 +130,7 @@ impl<'a> Side<'a> {
             .find_map(|s| s.journal.with(|index| index.sources.get(code).map(|s| (**s).clone())))
     }
 
-    /// The names of what a unit wrote: from its record, or those of the copies that were published.
+    /// The names of a unit's artefacts: from its record, or from the files that its stage publishes.
     pub fn names(&self, stage: &str, label: &str) -> Vec<String> {
         if let Some(record) = self.record(stage, label) {
             return record.artefacts.keys().cloned().collect();
@@ -139,14 +139,14 @@ impl<'a> Side<'a> {
         match plan.stage(stage).and_then(|s| s.publish.as_ref()) {
             Some(publish) if self.revision.is_some() || self.published => match &publish.files {
                 Some(files) => files.keys().cloned().collect(),
-                // Figures and tables are named as their stages.
+                // Figures and tables have the name of their stage.
                 None => vec![format!("{stage}.csv"), format!("{stage}.svg")],
             },
             _ => Vec::new(),
         }
     }
 
-    /// The bytes of an artefact of a unit: those that the record names, or the published copy where the record is not here.
+    /// The bytes of an artefact of a unit: those that its record names or, where there is no record, those of the published file.
     pub fn bytes(&self, stage: &str, label: &str, artefact: &str) -> Option<Vec<u8>> {
         if let Some(record) = self.record(stage, label) {
             let digest = record.artefacts.get(artefact)?.digest;
@@ -163,7 +163,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The source files that changed between two revisions; none where one side has no revision or git does not know.
+    /// The source files that changed, according to git, between two revisions or from a revision to the current files. None for other sides.
     pub fn changed_files(&self, other: &Side<'_>) -> Option<Vec<String>> {
         let mut args = vec!["diff", "--name-only", "--relative"];
         match (&self.revision, &other.revision) {

@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between plain lines.
+/// Least time between two lines where there is no bar.
 const QUIET: Duration = Duration::from_secs(3);
 
 /// The display of one transfer.
@@ -34,7 +34,7 @@ impl Display {
         Self { verb, start: Instant::now(), last: Mutex::new(Instant::now()), bar }
     }
 
-    /// Shows how far it is.
+    /// Shows the progress.
     pub fn show(&self, p: Progress) {
         if p.of_objects == 0 {
             return;
@@ -62,7 +62,7 @@ impl Display {
     }
 }
 
-/// `, 1.2 MiB/s, 5.0 s left`, and how many requests were repeated.
+/// The end of a line: `, 1.2 MiB/s, 5.0 s left`, and the number of repeated requests if there were any.
 fn rate(p: Progress, since: Duration) -> String {
     let speed = p.bytes as f64 / since.as_secs_f64().max(1e-3);
     let left = p.of_bytes.saturating_sub(p.bytes) as f64 / speed.max(1.0);

@@ -1,6 +1,7 @@
-//! Results that travel: `repro push` and `repro pull`. What they share is here: which remote, how a transfer is shown.
+//! Results shared between machines: `repro push` and `repro pull`. Here is what both need: the choice of the remote and the display of a
+//! transfer.
 //!
-//! The work is done by the crate `remote`; its first page says what a remote holds and whom it trusts.
+//! The crate `remote` does the work; its first page says what a remote holds and whom it trusts.
 
 mod display;
 pub mod pull;
@@ -11,7 +12,7 @@ use pipeline::{Plan, RemoteOptions};
 use remote::Address;
 use remote::transport::Remote;
 
-/// The name that wins where several remotes are there and none was named.
+/// The remote that is used where pipeline.yaml has several and the user names none.
 const USUAL: &str = "origin";
 
 /// Whether a word is an address rather than a name.
@@ -19,12 +20,12 @@ fn is_address(word: &str) -> bool {
     word.contains('/')
 }
 
-/// Whether a word means a remote of this project.
+/// Whether a word is an address or the name of a remote in pipeline.yaml.
 fn is_remote(plan: &Plan, word: &str) -> bool {
     is_address(word) || plan.remotes.contains_key(word)
 }
 
-/// Opens the remote of that name or address; without one the only one there is, or that named `origin`.
+/// Opens the remote of that name or address. Without either, opens the only remote of pipeline.yaml, or the one named `origin`.
 fn open(plan: &Plan, named: Option<&str>) -> anyhow::Result<Remote> {
     let names = || plan.remotes.keys().cloned().collect::<Vec<_>>().join(", ");
     let options = match named {
@@ -55,19 +56,19 @@ fn open(plan: &Plan, named: Option<&str>) -> anyhow::Result<Remote> {
             }
         }
     };
-    // An address of the command line counts from where the user is, one of the file from the file.
+    // A relative folder on the command line starts from the current folder, one in pipeline.yaml from the folder of that file.
     let here = if named.is_some_and(is_address) { std::env::current_dir()? } else { plan.folder.clone() };
     let address = Address::new(&options, &here)?;
     if let Address::Http(url) = &address
         && url.starts_with("http://")
         && !["http://127.0.0.1", "http://localhost", "http://[::1]"].iter().any(|near| url.starts_with(near))
     {
-        message!("{url}: plain http; whoever is on the way can change what the index says");
+        message!("{url}: plain http; anybody between here and the server can change the index");
     }
     Ok(address.open()?.trusting(options.keys))
 }
 
-/// An error of the engine is one, whoever met it: its hint and exit code depend on it.
+/// Unwraps an error of the engine, so that it gets the same hint and exit code as in other commands.
 fn plain(error: remote::Error) -> anyhow::Error {
     match error {
         remote::Error::Engine(error) => error.into(),
@@ -75,7 +76,7 @@ fn plain(error: remote::Error) -> anyhow::Error {
     }
 }
 
-/// What messages of the remote are worth saying once.
+/// Prints the messages of a transfer.
 fn say(notes: &[String]) {
     for note in notes {
         message!("{note}");

@@ -1,4 +1,4 @@
-//! `repro pull`: takes from a remote what the targets need. `repro run --pull` does it before it runs.
+//! `repro pull`: takes from a remote what the targets need. `repro run --pull` does the same before the run.
 
 use super::display::Display;
 use crate::cli::console::message;
@@ -44,7 +44,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     let project = Project::look(dir, &args.view)?;
     let engine = project.engine()?;
     let (mut named, mut targets) = (args.remote.as_deref(), args.targets.clone());
-    // `repro pull table2`: a first word that is no remote is a target.
+    // In `repro pull table2` the first word is a target, because it is not a remote.
     if let Some(word) = named.filter(|word| !super::is_remote(engine.plan(), word)) {
         let one = [word.to_string()];
         if pipeline::plan::target::select(engine.plan(), &one).is_ok() {
@@ -61,13 +61,13 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     Ok(u8::from(!done.is_complete() || !done.unpublished.is_empty()))
 }
 
-/// Says that Ctrl-C ended the transfer.
+/// Prints that Ctrl-C ended the transfer, and returns the exit code for it.
 pub(super) fn interrupted() -> anyhow::Result<u8> {
     message!("{}", remote::Error::Interrupted);
     Ok(signals::INTERRUPTED)
 }
 
-/// Pulls with a display and says what went wrong; none when it was interrupted.
+/// Pulls, shows the progress and prints what went wrong; none when the user interrupted it.
 fn pull(engine: &Engine, named: Option<&str>, targets: &[String], jobs: usize) -> anyhow::Result<Option<Pulled>> {
     let there = super::open(engine.plan(), named)?;
     let display = Display::new("pulling");
@@ -106,7 +106,7 @@ fn pull(engine: &Engine, named: Option<&str>, targets: &[String], jobs: usize) -
     Ok(Some(done))
 }
 
-/// `repro run --pull`: what cannot be pulled is computed. Returns whether the run goes on.
+/// The pull of `repro run --pull`. The run computes what could not be pulled. Returns `false` when the user interrupted the pull.
 pub fn before_run(engine: &Engine, named: Option<&str>, targets: &[String]) -> anyhow::Result<bool> {
     match pull(engine, named, targets, remote::JOBS) {
         Ok(None) => Ok(false),

@@ -63,7 +63,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     };
     let signer = Signer::of_user()?;
     match &signer {
-        Some(Signer { made: Some(path), .. }) => message!("made a key to sign with: {}", path.display()),
+        Some(Signer { made: Some(path), .. }) => message!("made a signing key: {}", path.display()),
         Some(_) => {}
         None => message!("not signed: there is no place for a key; let {} name a file", remote::sign::VARIABLE),
     }
@@ -94,7 +94,7 @@ fn text(done: &Pushed, remote: &str, wall: Duration) -> String {
             duration(wall)
         );
     }
-    let resumed = if done.resumed > 0 { format!(", {} there from before", done.resumed) } else { String::new() };
+    let resumed = if done.resumed > 0 { format!(", {} sent by an earlier push", done.resumed) } else { String::new() };
     let objects = format!("{} ({}){resumed}", count(done.objects, "object"), size(done.bytes));
     let key = done.key.as_ref().map_or(String::new(), |key| format!("signed by key {key}\n"));
     format!("pushed to {remote}: {}, {objects} ({requests}, {})\n{key}", count(done.records, "result"), duration(wall))

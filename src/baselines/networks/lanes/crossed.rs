@@ -1,18 +1,18 @@
-//! A tensor train of two cores of a high rank, through its weights: C = sum_r a_r b_r^T with a_r = vec(A_r) and b_r = vec(B_r).
+//! A tensor train of two cores of a high rank, computed with its full weights C = sum_r a_r b_r^T, a_r = vec(A_r) and b_r = vec(B_r).
 //!
-//! Y[k, l] = <C_kl, X> with the block C_kl of C, and with G_kl = sum_s D_s[k, l] X_s the gradients are da_r = G b_r and
-//! db_r = G^T a_r. C and G cost three products of the size of C per rank and step, whatever the number of samples is: less
-//! than [`super::Sides`] where the rank is high. Kept are A[r][k][i], B[l][j][r], C and G as [l][j][k][i], their blocks as
-//! [k][l][j][i]: so every product reads and writes contiguous rows.
+//! Forward: Y[k, l] = <C_kl, X> with the block C_kl of C. Backward: with G_kl = sum_s D_s[k, l] X_s, summed over samples s, the
+//! gradients are da_r = G b_r and db_r = G^T a_r. C and the gradients cost three products of the size of C per rank and step, whatever
+//! the number of samples is: less than [`super::Sides`] where the rank is high. The order in memory is A[r][k][i], B[l][j][r], C and G
+//! as [l][j][k][i], their blocks as [k][l][j][i], so that every product reads and writes contiguous rows.
 
 use super::Layer;
 use linalg::Real;
 use linalg::batch::{LANES, Lane};
 use linalg::small::{row_dots, small_gemm};
 
-/// C takes at most this many numbers, so that it stays in the second cache.
+/// Largest number of entries of C, so that C stays in the second-level cache.
 const MOST: usize = 1 << 17;
-/// Copies of blocks cost about as much as this many multiply-adds per entry of C.
+/// The cost of copying blocks, in multiply-adds per entry of C.
 const COPIES: usize = 8;
 
 /// The layer from (m1, m2) to (n1, n2) matrices, and its buffers.
@@ -20,18 +20,19 @@ pub(crate) struct Crossed<T> {
     inputs: [usize; 2],
     outputs: [usize; 2],
     rank: usize,
-    /// C, later G.
+    /// C until the end of the step, then G.
     whole: Vec<T>,
-    /// The blocks of C, and those of G.
+    /// `blocks` holds the blocks of C, `sum` those of G.
     blocks: Vec<T>,
     sum: Vec<T>,
-    /// X^T sample by sample.
+    /// X^T with one row per sample.
     rows: Vec<T>,
     /// dB of the step.
     db: Vec<T>,
 }
 
-/// Whether steps of sixteen samples cost less this way. An eighth less by count, because its products are smaller.
+/// Whether a step of sixteen samples costs less this way than with [`super::Sides`]. The count of multiply-adds must be smaller by an
+/// eighth, because the smaller products of this way run slower.
 pub(crate) fn pays_off([m1, m2]: [usize; 2], [n1, n2]: [usize; 2], rank: usize) -> bool {
     let size = m1 * n1 * m2 * n2;
     let by_operators = LANES * rank * (m1 * m2 * (n1 + n2) + n1 * n2 * (2 * m1 + m2));
@@ -59,7 +60,7 @@ impl<T: Real> Crossed<T> {
         self.rank * self.inputs[0] * self.outputs[0]
     }
 
-    /// Calls `copy` with the places of each row of i, in [l][j][k] and in [k][l][j].
+    /// Calls `copy` for each contiguous row over i with its two starts: in the order [l][j][k] and in the order [k][l][j].
     fn each_row(&self, mut copy: impl FnMut(usize, usize)) {
         let ([m1, m2], [n1, n2]) = (self.inputs, self.outputs);
         for (l, j) in (0..n2).flat_map(|l| (0..m2).map(move |j| (l, j))) {
@@ -72,7 +73,7 @@ impl<T: Real> Layer<T> for Crossed<T> {
     fn place(&self, k: usize) -> usize {
         let ([m1, m2], [n1, n2], rank, first) = (self.inputs, self.outputs, self.rank, self.first_core());
         if k < first {
-            // The format keeps A[i][k][r] and B[r][j][l].
+            // In the format the order is A[i][k][r], then B[r][j][l].
             let (i, k, r) = (k / (n1 * rank), k / rank % n1, k % rank);
             return (r * n1 + k) * m1 + i;
         }

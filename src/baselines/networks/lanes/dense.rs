@@ -15,7 +15,7 @@ pub(crate) struct Dense<'a, T> {
     /// W (inputs, outputs) and its gradient.
     w: Vec<T>,
     dw: Vec<T>,
-    /// D sample by sample.
+    /// D with one row per sample.
     rows: Vec<T>,
 }
 

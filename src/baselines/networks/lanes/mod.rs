@@ -1,13 +1,14 @@
 //! Layers as the trainer of partial trace regression runs them: sixteen samples at once, one per SIMD lane.
 //!
-//! Every entry of X, Y and of what lies between them is one [`Lane`], sixteen numbers; parameters are plain numbers that all samples share. The
-//! products are those of `linalg::batch`, which have the same bits at every instruction set. Only gradients sum over lanes.
+//! Every entry of X, of Y and of the products between them is one [`Lane`]: sixteen numbers, one per sample. Parameters are plain numbers
+//! that all samples share. The products are those of `linalg::batch`, which give the same bits with every instruction set. Only
+//! gradients are sums over lanes.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `sides` | a tensor train of two cores, sum_r A_r^T X B_r: the general layer of partial trace regression |
-//! | `crossed` | the same at a high rank, through its weights |
-//! | `tucker` | half-products with the factors, and the core between them |
+//! | `crossed` | the same for a high rank: computes with the full weights |
+//! | `tucker` | a Tucker layer: products with the factors and the core |
 //! | `dense` | any other format: its weights W are formed once per step |
 
 mod crossed;
@@ -24,10 +25,10 @@ use linalg::Real;
 use linalg::batch::{LANES, Lane, lane_put, lane_residual};
 use linalg::small::prefetch;
 
-/// A layer X -> Y with parameters theta, and its derivative. A step calls `begin` once, `forward` and `backward` for each sixteen samples,
-/// and `end` once.
+/// A layer X -> Y with parameters theta, and its derivative. A step calls `begin` once, then `forward` and `backward` for each group of
+/// sixteen samples, then `end` once.
 pub(crate) trait Layer<T: Real> {
-    /// Where the layer keeps the parameter that is the k-th of the format.
+    /// The index in the layer of the k-th parameter of the format.
     fn place(&self, k: usize) -> usize {
         k
     }
@@ -37,21 +38,21 @@ pub(crate) trait Layer<T: Real> {
     fn forward(&mut self, theta: &[T], x: &[Lane<T>], y: &mut [Lane<T>]);
     /// Adds the gradient in theta, given D = dL/dY of the samples of the last `forward`.
     fn backward(&mut self, theta: &[T], x: &[Lane<T>], d: &[Lane<T>], gradient: &mut [T]);
-    /// Finishes a step: adds what `backward` has only collected.
+    /// Finishes a step: adds to the gradient what `backward` has collected but not yet added.
     fn end(&mut self, _theta: &[T], _gradient: &mut [T]) {}
 }
 
 /// The square loss of a layer on batches, with its buffers.
 pub(crate) struct Pass<'a, T> {
     layer: Box<dyn Layer<T> + 'a>,
-    /// Parameters of the layer; a bias follows them.
+    /// Number of parameters of the layer. In theta a bias may follow them.
     weights: usize,
     x: Vec<Lane<T>>,
     y: Vec<Lane<T>>,
     d: Vec<Lane<T>>,
 }
 
-/// Samples as rows, one after the other: inputs and targets.
+/// Inputs and targets, one sample per row, row after row.
 pub(crate) type Rows<'d, T> = (&'d [T], &'d [T]);
 
 impl<'a, T: Real> Pass<'a, T> {
@@ -61,7 +62,7 @@ impl<'a, T: Real> Pass<'a, T> {
         Pass { layer, weights, x: zeros(inputs), y: zeros(outputs), d: zeros(outputs) }
     }
 
-    /// Parameters in the order of the layer; what follows the weights stays where it is.
+    /// Parameters in the order of the layer; the bias after the weights keeps its place.
     pub(crate) fn to_layer(&self, theta: &[f64]) -> Vec<T> {
         let mut placed: Vec<T> = theta.iter().map(|&v| T::of(v)).collect();
         (0..self.weights).for_each(|k| placed[self.layer.place(k)] = T::of(theta[k]));
@@ -74,8 +75,8 @@ impl<'a, T: Real> Pass<'a, T> {
         (0..theta.len()).map(|k| theta[order(k)].as_f64()).collect()
     }
 
-    /// The sum of squared errors of some samples. `gradient` becomes half of its gradient. `next` are the samples of the next call, which are
-    /// requested from memory now, because the processor cannot guess the order of shuffled samples.
+    /// Returns the sum of squared errors of `samples` and writes half of its gradient into `gradient`. `next` are the samples of the next
+    /// call. They are requested from memory now, because the processor cannot predict the order of shuffled samples.
     pub(crate) fn run(
         &mut self,
         theta: &[T],
@@ -105,7 +106,7 @@ impl<'a, T: Real> Pass<'a, T> {
             let squares = lane_residual(&mut self.d, &self.y, None);
             sum += squares[..group.len()].iter().map(|s| s.as_f64()).sum::<f64>();
             if group.len() < LANES {
-                // Lanes without a sample have predicted the bias.
+                // Lanes without a sample hold the bias as their prediction: they must not count as errors.
                 self.d.iter_mut().for_each(|entry| entry[group.len()..].fill(T::of(0.0)));
             }
             for (g, entry) in outer.iter_mut().zip(&self.d) {
@@ -118,7 +119,7 @@ impl<'a, T: Real> Pass<'a, T> {
     }
 }
 
-/// Sixteen rows of numbers from lanes: row l holds the numbers of lane l.
+/// Transposes lanes into sixteen rows: row l holds the numbers of sample l.
 pub(crate) fn to_rows<T: Copy>(lanes: &[Lane<T>], rows: &mut [T]) {
     for (l, row) in rows.chunks_exact_mut(lanes.len()).enumerate() {
         row.iter_mut().zip(lanes).for_each(|(to, from)| *to = from[l]);

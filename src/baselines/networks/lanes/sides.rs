@@ -1,14 +1,14 @@
 //! A tensor train of two cores, one per side of X: Y = sum_r A_r^T X B_r.
 //!
-//! With D = dL/dY: dA_r = X B_r D^T and dB_r = X^T A_r D. The forward product T_r = X B_r serves dA_r, the other one, U_r = X^T A_r, is made in the backward
-//! pass: 2 p q (p + q) + p q^2 multiply-adds per sample and r. Parameters are kept as the trainer of partial trace regression keeps its
-//! own: A[k][r][i], then B[l][r][j], so that the gradient over all r is one product.
+//! With D = dL/dY: dA_r = X B_r D^T and dB_r = X^T A_r D. The forward pass keeps T_r = X B_r for dA_r; the backward pass computes
+//! U_r = X^T A_r for dB_r. Together that is 2 p q (p + q) + p q^2 multiply-adds per sample and r. The order of the parameters is that of
+//! the trainer of partial trace regression: A[k][r][i], then B[l][r][j], so that the gradient over all r is one product.
 
 use super::Layer;
 use linalg::Real;
 use linalg::batch::{LANES, Lane, Store, lane_gemm, lane_gradient};
 
-/// Number of U_r made at a time, which stay in the cache until their gradient is added.
+/// Number of U_r computed at a time: so few of them stay in the cache until their gradient is added.
 const TOGETHER: usize = 4;
 
 /// The layer from (m1, m2) to (n1, n2) matrices, and its buffers.
@@ -18,7 +18,7 @@ pub(crate) struct Sides<T> {
     rank: usize,
     /// T[r][i][l].
     t: Vec<Lane<T>>,
-    /// U[r][j][k] of some r.
+    /// U[r][j][k] of at most [`TOGETHER`] values of r.
     u: Vec<Lane<T>>,
 }
 
@@ -38,7 +38,7 @@ impl<T: Real> Layer<T> for Sides<T> {
     fn place(&self, k: usize) -> usize {
         let ([m1, m2], [n1, n2], rank, first) = (self.inputs, self.outputs, self.rank, self.first_core());
         if k < first {
-            // The format keeps A[i][k][r] and B[r][j][l].
+            // In the format the order is A[i][k][r], then B[r][j][l].
             let (i, k, r) = (k / (n1 * rank), k / rank % n1, k % rank);
             return (k * rank + r) * m1 + i;
         }

@@ -1,4 +1,4 @@
-//! A Tucker layer as two half-products and a core: Y = U3 S(U1^T X U2) U4^T.
+//! A Tucker layer as products with the factors and the core: Y = U3 S(U1^T X U2) U4^T.
 //!
 //! Forward: T = X U2, Z = U1^T T, H = S^T Z (over pairs of indices), K = H U4^T, Y = U3 K. Backward, with D = dL/dY: dU3 = D K^T, E = U3^T D,
 //! dU4 = E^T H, dH = E U4, dS = Z dH^T, dZ = S dH, dU1 = T dZ^T, V = U1 dZ, dU2 = X^T V; gradients are sums over samples.
@@ -13,13 +13,13 @@ use linalg::small::small_gemm;
 pub(crate) struct TuckerLanes<T> {
     sizes: [usize; 4],
     ranks: [usize; 4],
-    /// T (p1, R2), later V.
+    /// T (p1, R2) of the forward pass, and V of the same shape of the backward pass.
     t: Vec<Lane<T>>,
     v: Vec<Lane<T>>,
     /// Z (R1, R2) and its gradient.
     z: Vec<Lane<T>>,
     dz: Vec<Lane<T>>,
-    /// H (R3, R4) and its gradient, the latter also sample by sample.
+    /// H (R3, R4) and its gradient. `dh_rows` holds the gradient a second time, as one row per sample.
     h: Vec<Lane<T>>,
     dh: Vec<Lane<T>>,
     dh_rows: Vec<T>,
@@ -47,7 +47,7 @@ impl<T: Real> TuckerLanes<T> {
         }
     }
 
-    /// The first parameters of the core, of U1, U2, U3 and U4.
+    /// The index in theta at which the core, U1, U2, U3 and U4 begin.
     fn starts(&self) -> [usize; 5] {
         let mut at = [0; 5];
         at[1] = self.ranks.iter().product();
