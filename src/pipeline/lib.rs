@@ -103,7 +103,7 @@ pub use kind::{Cost, Kind, Registry, Stage, StageError, StageResult};
 pub use plan::{Plan, PlannedStage, Publish, RemoteOptions, Resources, SlurmOptions, Unit};
 pub use run::event::Event;
 pub use run::executor::{Executor, Job, Outcome, Report, Reporter, Stop};
-pub use run::forecast::{Left, critical_path, rehearse, replay};
+pub use run::forecast::{RemainingUnit, critical_path, rehearse, replay};
 pub use run::slurm::Slurm;
 pub use run::slurm::files::RunInfo;
 pub use run::slurm::folder::RunFolder;

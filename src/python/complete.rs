@@ -48,7 +48,7 @@ fn cone(psd: Option<bool>) -> Cone {
     }
 }
 
-fn tell<'py>(py: Python<'py>, m: ArrayView2<'_, f64>, done: Filled, keep: bool) -> PyResult<Bound<'py, PyDict>> {
+fn result_dict<'py>(py: Python<'py>, m: ArrayView2<'_, f64>, done: Filled, keep: bool) -> PyResult<Bound<'py, PyDict>> {
     let full = Array2::from_shape_fn(m.dim(), |at| if keep && !m[at].is_nan() { m[at] } else { done.matrix[at] });
     let out = PyDict::new(py);
     let scores: Vec<(String, f64)> = done.scores.iter().map(|s| (s.name.clone(), s.error)).collect();
@@ -95,7 +95,7 @@ pub fn complete<'py>(
     })?
     .map_err(refused)?;
     let keep = !(denoise || psd == Some(true) && done.moved > 0.0);
-    tell(py, m, done, keep)
+    result_dict(py, m, done, keep)
 }
 
 /// One completion by blocks that the watcher can end.
@@ -178,7 +178,7 @@ pub fn complete_blocks<'py>(
     })?
     .map_err(refused)?;
     let keep = !(denoise || psd == Some(true) && done.moved > 0.0);
-    let out = tell(py, m, done, keep)?;
+    let out = result_dict(py, m, done, keep)?;
     out.set_item("rank", params.rank)?;
     out.set_item("blocks", (params.p, params.q))?;
     out.set_item("depth", params.depth())?;

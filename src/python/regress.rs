@@ -105,12 +105,12 @@ pub fn fit<'py>(
     out.set_item("mean_square", mean_square)?;
     out.set_item("seconds", seconds)?;
     out.set_item("reason", &outcome.reason)?;
-    tell(py, outcome, &out)?;
+    add_model(py, outcome, &out)?;
     Ok(out)
 }
 
-/// The model, its curve and how its fit ended.
-fn tell(py: Python<'_>, outcome: Outcome, out: &Bound<'_, PyDict>) -> PyResult<()> {
+/// Adds the model, its curve and how its fit ended.
+fn add_model(py: Python<'_>, outcome: Outcome, out: &Bound<'_, PyDict>) -> PyResult<()> {
     let curve =
         |scores: &[Score]| -> Vec<(usize, Vec<f64>)> { scores.iter().map(|s| (s.rank, s.folds.clone())).collect() };
     let model = match (outcome.regression, outcome.unpenalised) {

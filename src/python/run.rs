@@ -63,7 +63,7 @@ fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-enum Said {
+enum Message {
     Progress(String, f64),
     Done,
 }
@@ -71,19 +71,19 @@ enum Said {
 /// What the work sees of the caller: whether to go on, and where to report progress.
 pub struct Watcher {
     stop: AtomicBool,
-    /// Where progress goes, what was said last and when; none without a callback.
-    ear: Option<Mutex<(Sender<Said>, String, Instant)>>,
+    /// Where progress goes, the step that was reported last and when; none without a callback.
+    progress: Option<Mutex<(Sender<Message>, String, Instant)>>,
 }
 
 impl Watcher {
     /// Reports a step and the share of it done; false when the work shall end.
     pub fn go_on(&self, step: &str, share: f64) -> bool {
-        if let Some(ear) = &self.ear {
-            let mut ear = unpoisoned(ear);
-            if ear.1 != step || ear.2.elapsed() >= POLL {
-                (ear.1, ear.2) = (step.to_owned(), Instant::now());
+        if let Some(progress) = &self.progress {
+            let mut progress = unpoisoned(progress);
+            if progress.1 != step || progress.2.elapsed() >= POLL {
+                (progress.1, progress.2) = (step.to_owned(), Instant::now());
                 // Nobody listens any more when the caller is gone; the work ends by itself then.
-                let _ = ear.0.send(Said::Progress(step.to_owned(), share));
+                let _ = progress.0.send(Message::Progress(step.to_owned(), share));
             }
         }
         !self.stop.load(Ordering::Relaxed)
@@ -103,20 +103,20 @@ pub fn run<T: Send>(
     work: impl FnOnce(&Watcher) -> T + Send,
 ) -> PyResult<T> {
     let pool = Pools::of(threads.max(1))?;
-    let (mouth, ear) = channel();
-    let told = callback.map(|_| Mutex::new((mouth.clone(), String::new(), Instant::now())));
-    let watcher = Watcher { stop: AtomicBool::new(false), ear: told };
+    let (sender, receiver) = channel();
+    let progress = callback.map(|_| Mutex::new((sender.clone(), String::new(), Instant::now())));
+    let watcher = Watcher { stop: AtomicBool::new(false), progress };
     let callback = callback.map(|c| c.clone().unbind());
     py.detach(move || {
         std::thread::scope(|scope| {
             let watcher = &watcher;
             let worker = scope.spawn(move || {
-                let finish = Finish(mouth);
+                let finish = Finish(sender);
                 let result = pool.install(|| work(watcher));
                 drop(finish);
                 result
             });
-            let wrong = attend(&ear, watcher, callback.as_ref());
+            let wrong = attend(&receiver, watcher, callback.as_ref());
             let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             wrong.map_or(Ok(result), Err)
         })
@@ -124,24 +124,24 @@ pub fn run<T: Send>(
 }
 
 /// Says `Done` when dropped: after a panic too.
-struct Finish(Sender<Said>);
+struct Finish(Sender<Message>);
 
 impl Drop for Finish {
     fn drop(&mut self) {
         // The receiver outlives the worker, see `run`.
-        let _ = self.0.send(Said::Done);
+        let _ = self.0.send(Message::Done);
     }
 }
 
 /// Waits for the end of the work; the first Python error on the way stops it.
-fn attend(ear: &Receiver<Said>, watcher: &Watcher, callback: Option<&Py<PyAny>>) -> Option<PyErr> {
+fn attend(receiver: &Receiver<Message>, watcher: &Watcher, callback: Option<&Py<PyAny>>) -> Option<PyErr> {
     let (mut wrong, mut asked) = (None, Instant::now());
     loop {
-        let said = ear.recv_timeout(POLL);
+        let message = receiver.recv_timeout(POLL);
         let asking = asked.elapsed() >= POLL;
-        let answer = match (&said, callback) {
-            (Ok(Said::Done) | Err(RecvTimeoutError::Disconnected), _) => return wrong,
-            (Ok(Said::Progress(step, share)), Some(callback)) if wrong.is_none() => {
+        let answer = match (&message, callback) {
+            (Ok(Message::Done) | Err(RecvTimeoutError::Disconnected), _) => return wrong,
+            (Ok(Message::Progress(step, share)), Some(callback)) if wrong.is_none() => {
                 Python::attach(|py| callback.call1(py, (step, *share)).map(drop))
             }
             _ => Ok(()),

@@ -16,7 +16,7 @@ pub const FORMAT: u32 = 1;
 /// An index names at most this many packs. The push that would add one more writes a single pack in place of all of them.
 pub const MOST_PACKS: usize = 8;
 /// Largest index that is read, in bytes.
-const MOST: u64 = 1 << 20;
+const MAX_INDEX_BYTES: u64 = 1 << 20;
 
 /// The index as it stands in the remote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// Reads the index, and the packs that `cache` does not have.
     pub fn load(remote: &Remote, cache: &Cache, cancel: &AtomicBool) -> Result<Self> {
-        let read = remote.ask(NAME, cancel, |way| way.read(NAME, MOST))?.flatten();
+        let read = remote.ask(NAME, cancel, |transport| transport.read(NAME, MAX_INDEX_BYTES))?.flatten();
         let Some(read) = read else { return Ok(Self::default()) };
         let broken = |why: String| remote.error(format!("{NAME} cannot be read: {why}; push to an empty remote"));
         let index: Index = serde_json::from_slice(&read.bytes).map_err(|e| broken(e.to_string()))?;
@@ -179,7 +179,7 @@ impl Catalogue {
         let pack = Pack { digest: Digest::of(&bytes), size: bytes.len() as u64, records: contents.records.len() };
         let quiet = |_: u64| true;
         let name = pack_name(&pack.digest);
-        remote.ask(&name, cancel, |way| way.write(&name, Body::Bytes(&bytes), &When::Always, &quiet))?;
+        remote.ask(&name, cancel, |transport| transport.write(&name, Body::Bytes(&bytes), &When::Always, &quiet))?;
         cache.put(&pack.digest, &bytes);
         packs.retain(|p| p.digest != pack.digest);
         retired.retain(|digest| *digest != pack.digest);
@@ -197,11 +197,11 @@ impl Catalogue {
         let text = serde_json::to_vec_pretty(&index).map_err(|e| remote.error(e.to_string()))?;
         let when = self.read.map_or(When::Absent, When::Same);
         let mut tries = 0;
-        let written = remote.ask(NAME, cancel, |way| {
+        let written = remote.ask(NAME, cancel, |transport| {
             tries += 1;
-            match way.write(NAME, Body::Bytes(&text), &when, &quiet) {
+            match transport.write(NAME, Body::Bytes(&text), &when, &quiet) {
                 // An earlier attempt may have succeeded although its answer was lost: then the index there is the one we wrote.
-                Err(Failure::Changed) if tries > 1 => match way.read(NAME, MOST)? {
+                Err(Failure::Changed) if tries > 1 => match transport.read(NAME, MAX_INDEX_BYTES)? {
                     Some(there) if there.bytes == text => Ok(()),
                     _ => Err(Failure::Changed),
                 },
@@ -214,7 +214,7 @@ impl Catalogue {
             for digest in gone {
                 // A pack that cannot be removed only takes up disk space.
                 let name = pack_name(&digest);
-                let _ = remote.ask(&name, cancel, |way| way.remove(&name));
+                let _ = remote.ask(&name, cancel, |transport| transport.remove(&name));
             }
         }
         Ok(written.is_some())
@@ -243,11 +243,11 @@ fn cached_pack(remote: &Remote, cache: &Cache, pack: &Pack, cancel: &AtomicBool)
     }
     let name = pack_name(&pack.digest);
     let mut wrong = 0;
-    let read = remote.ask(&name, cancel, |way| match way.read(&name, pack::MOST)? {
+    let read = remote.ask(&name, cancel, |transport| match transport.read(&name, pack::MAX_PACK_BYTES)? {
         Some(read) if Digest::of(&read.bytes) == pack.digest => Ok(Some(read.bytes)),
         Some(_) if wrong == 0 => {
             wrong += 1;
-            Err(Failure::Passing("its bytes are not those of its digest".to_string()))
+            Err(Failure::Transient("its bytes are not those of its digest".to_string()))
         }
         _ => Ok(None),
     })?;

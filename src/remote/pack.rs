@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 /// Largest pack in bytes, both compressed and decompressed.
-pub(crate) const MOST: u64 = 1 << 30;
+pub(crate) const MAX_PACK_BYTES: u64 = 1 << 30;
 
 /// Records and what they refer to.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +72,7 @@ impl Contents {
     /// Decodes the bytes of a pack.
     pub fn decode(bytes: &[u8]) -> std::io::Result<Self> {
         let mut text = String::new();
-        ZlibDecoder::new(bytes).take(MOST).read_to_string(&mut text)?;
+        ZlibDecoder::new(bytes).take(MAX_PACK_BYTES).read_to_string(&mut text)?;
         let mut out = Self::default();
         for line in text.lines() {
             match serde_json::from_str::<Entry>(line).ok().filter(is_sound) {

@@ -4,7 +4,7 @@ use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::index::{Catalogue, object_name};
 use crate::transport::{Failure, Remote};
-use crate::workers::{Share, Tally, each};
+use crate::workers::{ObjectProgress, Tally, each};
 use crate::{Options, cache};
 use pipeline::freshness::key::Key;
 use pipeline::store::index::Entry;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between two entries into the journal, so that a killed pull loses little.
-const OFTEN: Duration = Duration::from_secs(1);
+const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a pull did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -153,7 +153,7 @@ fn fetch(
     scratch: &Path,
 ) -> Result<Option<Stat>> {
     let name = object_name(&item.digest);
-    let share = Share::new(tally);
+    let progress = ObjectProgress::new(tally);
     // A later pull continues the part of an earlier one. While another pull holds the lock, this one starts afresh in its scratch folder.
     let mut part = parts.join(item.digest.to_string());
     let lock_path = part.with_extension("lock");
@@ -163,19 +163,19 @@ fn fetch(
         part = scratch.join(item.digest.to_string());
     }
     let mut wrong = 0;
-    let arrived = remote.ask(&name, &options.cancel, |way| {
-        share.begin();
+    let arrived = remote.ask(&name, &options.cancel, |transport| {
+        progress.begin();
         if part.metadata().is_ok_and(|m| m.len() > item.size) {
             let _ = std::fs::remove_file(&part);
         }
         let whole = part.metadata().is_ok_and(|m| m.len() == item.size);
-        if !whole && !way.fetch(&name, &part, item.size, &|n| share.moved(n))? {
+        if !whole && !transport.fetch(&name, &part, item.size, &|n| progress.moved(n))? {
             return Ok(false);
         }
         if item.size == 0 && !part.exists() {
-            File::create(&part).map_err(|e| Failure::Here(Error::file(&part, e)))?;
+            File::create(&part).map_err(|e| Failure::Local(Error::file(&part, e)))?;
         }
-        let file = File::open(&part).map_err(|e| Failure::Here(Error::file(&part, e)))?;
+        let file = File::open(&part).map_err(|e| Failure::Local(Error::file(&part, e)))?;
         let size = file.metadata().map_or(0, |m| m.len());
         if size == item.size && hash(&file, size).is_ok_and(|digest| digest == item.digest) {
             return Ok(true);
@@ -190,7 +190,7 @@ fn fetch(
             let _ = std::fs::remove_file(&part);
             return Ok(false);
         }
-        Err(Failure::Passing("its bytes are not those of its digest".to_string()))
+        Err(Failure::Transient("its bytes are not those of its digest".to_string()))
     });
     let answer = match arrived {
         Ok(Some(true)) => {
@@ -234,7 +234,7 @@ impl Arrival<'_> {
                 self.ready.push((key, record));
             }
         }
-        if self.last.elapsed() > OFTEN { self.commit() } else { Ok(()) }
+        if self.last.elapsed() > COMMIT_INTERVAL { self.commit() } else { Ok(()) }
     }
 
     /// Enters the records whose objects are complete into the journal.

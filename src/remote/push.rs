@@ -6,7 +6,7 @@ use crate::index::{Catalogue, object_name};
 use crate::pack::Contents;
 use crate::sign::Signer;
 use crate::transport::{Body, Remote, When};
-use crate::workers::{Share, Tally, each};
+use crate::workers::{ObjectProgress, Tally, each};
 use crate::{Options, cache};
 use pipeline::store::record::Artefact;
 use pipeline::{Digest, Engine};
@@ -135,11 +135,11 @@ fn send(
     let mut notes = cache.note_sent()?;
     let tally = Tally::new(options, remote, (items.len(), wanted.values().sum()));
     let work = |item: &Artefact| -> Result<bool> {
-        let (name, share) = (object_name(&item.digest), Share::new(&tally));
+        let (name, progress) = (object_name(&item.digest), ObjectProgress::new(&tally));
         if sent.contains(&item.digest) {
-            let size = remote.ask(&name, &options.cancel, |way| way.size(&name))?.flatten();
+            let size = remote.ask(&name, &options.cancel, |transport| transport.size(&name))?.flatten();
             if size == Some(item.size) {
-                share.moved(item.size);
+                progress.moved(item.size);
                 return Ok(false);
             }
         }
@@ -163,9 +163,9 @@ fn send(
             return Err(corrupt());
         }
         let body = bytes.as_ref().map_or(Body::File(&path, item.size), |bytes| Body::Bytes(bytes));
-        remote.ask(&name, &options.cancel, |way| {
-            share.begin();
-            way.write(&name, body, &When::Always, &|n| share.moved(n))
+        remote.ask(&name, &options.cancel, |transport| {
+            progress.begin();
+            transport.write(&name, body, &When::Always, &|n| progress.moved(n))
         })?;
         Ok(true)
     };

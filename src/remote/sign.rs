@@ -41,7 +41,7 @@ impl Signed {
 pub struct Signer {
     pair: Ed25519KeyPair,
     /// The path of the key's file if this call made it; none if the file existed.
-    pub made: Option<PathBuf>,
+    pub created_file: Option<PathBuf>,
 }
 
 impl Signer {
@@ -49,24 +49,24 @@ impl Signer {
     pub fn of_user() -> Result<Option<Self>> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(path) = variable(VARIABLE) {
-            return Self::at(&path).map(Some);
+            return Self::load_or_create(&path).map(Some);
         }
         let folder = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
-        match folder.map(|folder| Self::at(&folder.join("repro").join("signing-key"))) {
+        match folder.map(|folder| Self::load_or_create(&folder.join("repro").join("signing-key"))) {
             Some(Err(Error::File { source, .. })) if source.kind() != ErrorKind::Other => Ok(None),
             found => found.transpose(),
         }
     }
 
     /// The key in a file. Makes the file if it does not exist.
-    pub fn at(path: &Path) -> Result<Self> {
+    pub fn load_or_create(path: &Path) -> Result<Self> {
         let here = |e| Error::file(path, e);
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let seed = bytes_of(text.trim()).filter(|seed| seed.len() == 32);
                 let pair = seed.and_then(|seed| Ed25519KeyPair::from_seed_unchecked(&seed).ok());
                 let what = "not a signing key (64 hexadecimal digits); delete it, and the next push makes one";
-                Ok(Self { pair: pair.ok_or_else(|| here(std::io::Error::other(what)))?, made: None })
+                Ok(Self { pair: pair.ok_or_else(|| here(std::io::Error::other(what)))?, created_file: None })
             }
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 let mut seed = [0; 32];
@@ -77,9 +77,9 @@ impl Signer {
                 let mut file = tempfile::NamedTempFile::new_in(folder).map_err(here)?;
                 writeln!(file, "{}", hex(&seed)).and_then(|()| file.as_file().sync_all()).map_err(here)?;
                 match file.persist_noclobber(path) {
-                    Ok(_) => Ok(Self { made: Some(path.to_path_buf()), ..Self::at(path)? }),
+                    Ok(_) => Ok(Self { created_file: Some(path.to_path_buf()), ..Self::load_or_create(path)? }),
                     // Another push made the key meanwhile: use that one.
-                    Err(e) if e.error.kind() == ErrorKind::AlreadyExists => Self::at(path),
+                    Err(e) if e.error.kind() == ErrorKind::AlreadyExists => Self::load_or_create(path),
                     Err(e) => Err(here(e.error)),
                 }
             }
@@ -117,16 +117,16 @@ mod tests {
     fn a_key_is_made_once_and_signs_what_it_says() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/key");
-        let first = Signer::at(&path).unwrap();
-        assert_eq!(first.made.as_deref(), Some(path.as_path()));
-        let again = Signer::at(&path).unwrap();
-        assert_eq!((again.made.is_none(), again.key()), (true, first.key()));
+        let first = Signer::load_or_create(&path).unwrap();
+        assert_eq!(first.created_file.as_deref(), Some(path.as_path()));
+        let again = Signer::load_or_create(&path).unwrap();
+        assert_eq!((again.created_file.is_none(), again.key()), (true, first.key()));
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let signed = first.sign(b"bytes");
         assert_eq!(signed.check(b"bytes"), Ok(()));
         assert!(signed.check(b"other").unwrap_err().contains("somebody changed it"));
-        let other = Signer::at(&folder.path().join("other")).unwrap();
+        let other = Signer::load_or_create(&folder.path().join("other")).unwrap();
         let false_name = Signed { key: other.key(), ..signed };
         assert!(false_name.check(b"bytes").is_err());
         let cut = Signed { key: "ab".into(), signature: "zz".into() };
@@ -138,6 +138,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         std::fs::write(&path, "secret").unwrap();
-        assert!(Signer::at(&path).err().unwrap().to_string().contains("64 hexadecimal digits"));
+        assert!(Signer::load_or_create(&path).err().unwrap().to_string().contains("64 hexadecimal digits"));
     }
 }

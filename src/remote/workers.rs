@@ -29,7 +29,7 @@ impl<'a> Tally<'a> {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    fn tell(&self) {
+    fn report(&self) {
         (self.options.progress)(Progress {
             objects: self.objects.load(Ordering::Relaxed),
             of_objects: self.of.0,
@@ -41,26 +41,26 @@ impl<'a> Tally<'a> {
 }
 
 /// Counts the bytes of one object. Bytes of a failed attempt are subtracted again.
-pub(crate) struct Share<'t, 'a> {
+pub(crate) struct ObjectProgress<'t, 'a> {
     tally: &'t Tally<'a>,
-    own: AtomicU64,
+    bytes: AtomicU64,
 }
 
-impl<'t, 'a> Share<'t, 'a> {
+impl<'t, 'a> ObjectProgress<'t, 'a> {
     pub(crate) fn new(tally: &'t Tally<'a>) -> Self {
-        Self { tally, own: AtomicU64::new(0) }
+        Self { tally, bytes: AtomicU64::new(0) }
     }
 
     /// Counts `n` transferred bytes; `false` when the user wants to stop.
     pub(crate) fn moved(&self, n: u64) -> bool {
-        self.own.fetch_add(n, Ordering::Relaxed);
+        self.bytes.fetch_add(n, Ordering::Relaxed);
         self.tally.bytes.fetch_add(n, Ordering::Relaxed);
         !self.tally.options.cancel.load(Ordering::Relaxed)
     }
 
     /// A new attempt begins: subtracts the bytes of the failed attempt before it.
     pub(crate) fn begin(&self) {
-        self.tally.bytes.fetch_sub(self.own.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        self.tally.bytes.fetch_sub(self.bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn each<T: Sync, R: Send>(
         loop {
             if told.elapsed() >= TICK {
                 told = Instant::now();
-                tally.tell();
+                tally.report();
             }
             match inbox.recv_timeout(TICK) {
                 Ok((at, answer)) => {
@@ -114,7 +114,7 @@ pub(crate) fn each<T: Sync, R: Send>(
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        tally.tell();
+        tally.report();
         first.map_or(Ok(()), Err)
     })
 }

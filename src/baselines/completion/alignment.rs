@@ -12,10 +12,10 @@
 use linalg::{gemm, math, matmul};
 use ndarray::{Array2, ArrayView2, Axis, Zip};
 
-/// A point of the ascent: P = Phi U, `seen` = K' P and `gram` = P^T P.
+/// A point of the ascent: P = Phi U, `kp` = K' P and `gram` = P^T P.
 struct Point {
     p: Array2<f64>,
-    seen: Array2<f64>,
+    kp: Array2<f64>,
     gram: Array2<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Point {
     /// A on the great circle through this point (P) and `to` (Q), and the product P^T Q.
     fn line(&self, to: &Point) -> (CircleLine, Array2<f64>) {
         let (a, b, d) = (&self.gram, matmul(self.p.t(), to.p.view()), &to.gram);
-        let top = [dot(&self.p, &self.seen), 2.0 * dot(&self.p, &to.seen), dot(&to.p, &to.seen)];
+        let top = [dot(&self.p, &self.kp), 2.0 * dot(&self.p, &to.kp), dot(&to.p, &to.kp)];
         let crossed: f64 = b.iter().zip(b.t().iter()).map(|(x, y)| x * y).sum();
         // The coefficients of the powers of c = cos and s = sin in ||c^2 P P^T + c s (P Q^T + Q P^T) + s^2 Q Q^T||^2.
         let middle = 2.0 * dot(a, d) + 2.0 * crossed + 2.0 * dot(&b, &b);
@@ -39,7 +39,7 @@ impl Point {
             .and(crossed)
             .and(crossed.t())
             .map_collect(|a, d, b, t| c * c * a + s * s * d + c * s * (b + t));
-        Point { p: mix(&self.p, &to.p), seen: mix(&self.seen, &to.seen), gram }
+        Point { p: mix(&self.p, &to.p), kp: mix(&self.kp, &to.kp), gram }
     }
 }
 
@@ -132,14 +132,14 @@ impl Alignment {
 
     /// The point P = Phi U with the products that A and its gradient need.
     fn point(&self, p: Array2<f64>) -> Point {
-        let (seen, gram) = (matmul(self.target.view(), p.view()), matmul(p.t(), p.view()));
-        Point { p, seen, gram }
+        let (kp, gram) = (matmul(self.target.view(), p.view()), matmul(p.t(), p.view()));
+        Point { p, kp, gram }
     }
 
     /// A and its Euclidean gradient in U.
     fn gradient_at(&self, at: &Point) -> (f64, Array2<f64>) {
-        let (top, size) = (dot(&at.p, &at.seen), norm(&at.gram).max(f64::MIN_POSITIVE));
-        let mut inner = at.seen.clone();
+        let (top, size) = (dot(&at.p, &at.kp), norm(&at.gram).max(f64::MIN_POSITIVE));
+        let mut inner = at.kp.clone();
         gemm(-top / (size * size), at.p.view(), at.gram.view(), 1.0, inner.view_mut());
         let gradient = matmul(self.features.t(), inner.view()) * (2.0 / (size * self.target_norm));
         (top / (size * self.target_norm), gradient)

@@ -14,9 +14,9 @@ pub(crate) trait Format {
     /// W at theta.
     fn dense(&self, theta: &[f64], scratch: &Scratch) -> Array2<f64>;
     /// Writes the gradient in theta into `gradient`, given the gradient `dw` in W.
-    fn pull(&self, theta: &[f64], dw: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]);
+    fn parameter_gradient(&self, theta: &[f64], dw: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]);
     /// Parameters whose weights are near W, where the format can compute them directly. L-BFGS starts from them.
-    fn near(&self, _w: Array2<f64>) -> Result<Option<Vec<f64>>> {
+    fn parameters_near(&self, _w: Array2<f64>) -> Result<Option<Vec<f64>>> {
         Ok(None)
     }
     /// The layer that Adam trains, in single precision, as in partial trace regression.

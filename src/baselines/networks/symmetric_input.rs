@@ -55,18 +55,18 @@ impl Format for SymmetricInput<'_> {
         v
     }
 
-    fn pull(&self, theta: &[f64], dv: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]) {
+    fn parameter_gradient(&self, theta: &[f64], dv: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]) {
         let dw = self.unfold(&dv, scratch);
         scratch.give(dv);
-        self.inner.pull(theta, dw, scratch, gradient);
+        self.inner.parameter_gradient(theta, dw, scratch, gradient);
     }
 
     fn layer(&self) -> Box<dyn Layer<f32> + '_> {
         Box::new(Dense::new(self))
     }
 
-    fn near(&self, v: Array2<f64>) -> Result<Option<Vec<f64>>> {
-        self.inner.near(self.unfold(&v, &Scratch::default()))
+    fn parameters_near(&self, v: Array2<f64>) -> Result<Option<Vec<f64>>> {
+        self.inner.parameters_near(self.unfold(&v, &Scratch::default()))
     }
 }
 

@@ -189,7 +189,7 @@ impl Format for TtFormat {
         w
     }
 
-    fn pull(&self, theta: &[f64], dw: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]) {
+    fn parameter_gradient(&self, theta: &[f64], dw: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]) {
         let run = self.run();
         let left = self.partial(theta, scratch);
         let mut right = scratch.take((dw.len(), 1));

@@ -46,14 +46,14 @@ fn check<'a>(layer: impl Fn() -> Box<dyn Layer<f64> + 'a>, weights: usize, input
 }
 
 /// Checks that the layer predicts the same as its dense weights W, and that its gradient is the one computed through W.
-fn check_pull<'a>(layer: Box<dyn Layer<f64> + 'a>, format: &dyn Format, inputs: usize, outputs: usize) {
+fn check_parameter_gradient<'a>(layer: Box<dyn Layer<f64> + 'a>, format: &dyn Format, inputs: usize, outputs: usize) {
     let (x, y) = (wave(19, inputs, 1.3), wave(19, outputs, 0.7));
     let theta: Vec<f64> = wave(1, format.len(), 2.1).into_raw_vec_and_offset().0;
     let (loss, batch) = loss_and_gradient(&mut Pass::new(layer, format.len(), inputs, outputs), &theta, &x, &y);
     let scratch = Scratch::default();
     let residual = x.dot(&format.dense(&theta, &scratch)) - &y;
     let (entries, mut dense) = (y.len() as f64, vec![f64::NAN; format.len()]);
-    format.pull(&theta, x.t().dot(&residual) * (2.0 / entries), &scratch, &mut dense);
+    format.parameter_gradient(&theta, x.t().dot(&residual) * (2.0 / entries), &scratch, &mut dense);
     let largest = batch.iter().fold(0.0f64, |m, g| m.max(g.abs()));
     assert!(batch.iter().zip(&dense).all(|(a, b)| (a - b).abs() < 1e-12 * largest));
     let expected = residual.iter().map(|r| r * r).sum::<f64>() / entries;
@@ -68,10 +68,10 @@ fn two_cores_are_the_general_layer() {
         let layer = TensorTrain { inputs: inputs.clone(), outputs: outputs.clone(), ranks: vec![rank], training };
         let format = layer.format().unwrap();
         check(|| format.layer_of(), format.len(), 12, 6);
-        check_pull(format.layer_of(), &format, 12, 6);
-        check_pull(Box::new(Dense::new(&format)), &format, 12, 6);
+        check_parameter_gradient(format.layer_of(), &format, 12, 6);
+        check_parameter_gradient(Box::new(Dense::new(&format)), &format, 12, 6);
         check(|| Box::new(Crossed::new([3, 4], [2, 3], rank)), format.len(), 12, 6);
-        check_pull(Box::new(Crossed::new([3, 4], [2, 3], rank)), &format, 12, 6);
+        check_parameter_gradient(Box::new(Crossed::new([3, 4], [2, 3], rank)), &format, 12, 6);
     }
 }
 
@@ -96,7 +96,7 @@ fn tensor_train_gradient_agrees_with_central_differences() {
     let layer = TensorTrain { inputs, outputs, ranks: vec![2, 3], training };
     let format = layer.format().unwrap();
     check(|| format.layer_of(), format.len(), 12, 6);
-    check_pull(format.layer_of(), &format, 12, 6);
+    check_parameter_gradient(format.layer_of(), &format, 12, 6);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn tucker_gradient_agrees_with_central_differences() {
     let layer = Tucker { ranks: [2, 3, 1, 2], training: Training::default() };
     let format = layer.format([3, 4, 2, 3]).unwrap();
     check(|| format.layer_of(), format.len(), 12, 6);
-    check_pull(format.layer_of(), &format, 12, 6);
+    check_parameter_gradient(format.layer_of(), &format, 12, 6);
 }
 
 /// W entry by entry from the definitions.

@@ -96,23 +96,23 @@ impl Format for TuckerFormat {
         linalg::math::pow(weight * weight / self.core_len() as f64, 0.1)
     }
 
-    fn dense(&self, theta: &[f64], _room: &Scratch) -> Array2<f64> {
+    fn dense(&self, theta: &[f64], _scratch: &Scratch) -> Array2<f64> {
         let w = (0..4).fold(self.core4(theta).to_owned(), |w, k| project(w.view(), k, self.factor(k, theta).t()));
         let [p1, p2, q1, q2] = self.sizes;
         w.into_shape_with_order((p1 * p2, q1 * q2)).expect("row-major and of as many elements")
     }
 
     /// dS = dW x1 U1^T ... x4 U4^T, and dU_k = (dW x U^T in all modes but k)_(k) S_(k)^T.
-    fn pull(&self, theta: &[f64], dw: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]) {
+    fn parameter_gradient(&self, theta: &[f64], dw: Array2<f64>, scratch: &Scratch, gradient: &mut [f64]) {
         let whole = dw.as_standard_layout().into_shape_with_order(self.sizes);
         let whole = whole.expect("row-major and of as many elements");
         let on = |a: ArrayView4<'_, f64>, k: usize| project(a, k, self.factor(k, theta));
         let (outer, inner) = (on(on(whole.view(), 3).view(), 2), on(on(whole.view(), 0).view(), 1));
-        let but = [on(outer.view(), 1), on(outer.view(), 0), on(inner.view(), 3), on(inner.view(), 2)];
+        let all_but_one = [on(outer.view(), 1), on(outer.view(), 0), on(inner.view(), 3), on(inner.view(), 2)];
         let (ds, mut rest) = gradient.split_at_mut(self.core_len());
-        ds.iter_mut().zip(&on(but[0].view(), 0)).for_each(|(g, &v)| *g = v);
+        ds.iter_mut().zip(&on(all_but_one[0].view(), 0)).for_each(|(g, &v)| *g = v);
         let core = self.core4(theta);
-        for (k, d) in but.iter().enumerate() {
+        for (k, d) in all_but_one.iter().enumerate() {
             let (du, more) = rest.split_at_mut(self.sizes[k] * self.ranks[k]);
             let du = into(du, (self.sizes[k], self.ranks[k]));
             gemm(1.0, unfold(d.view(), k).view(), unfold(core, k).t(), 0.0, du);
@@ -123,7 +123,7 @@ impl Format for TuckerFormat {
     }
 
     /// The parameters of the orthogonal Tucker decomposition of W. It is exact where the ranks are full.
-    fn near(&self, w: Array2<f64>) -> Result<Option<Vec<f64>>> {
+    fn parameters_near(&self, w: Array2<f64>) -> Result<Option<Vec<f64>>> {
         let w = w.as_standard_layout().into_owned().into_shape_with_order(self.sizes);
         let w = w.expect("row-major and of as many elements");
         let u = hooi(w.view(), self.ranks)?;

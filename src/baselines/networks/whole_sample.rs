@@ -31,11 +31,11 @@ pub(crate) fn fit(
     let e = eigh(gram.view())?;
     // The least squares map of least norm: V diag(1 / w) V^T C over the eigenvalues that are not rounding.
     let top = e.values.iter().fold(0.0f64, |m, &w| m.max(w));
-    let mut hat = matmul(e.vectors.t(), matmul(z.t(), t).view());
-    for (mut row, &w) in hat.rows_mut().into_iter().zip(&e.values) {
+    let mut in_eigenbasis = matmul(e.vectors.t(), matmul(z.t(), t).view());
+    for (mut row, &w) in in_eigenbasis.rows_mut().into_iter().zip(&e.values) {
         row *= if w > ROUNDING * top { 1.0 / w } else { 0.0 };
     }
-    let least = matmul(e.vectors.view(), hat.view());
+    let least = matmul(e.vectors.view(), in_eigenbasis.view());
     let rss = (&matmul(z, least.view()) - &t).iter().map(|r| r * r).sum::<f64>();
     let mut covariance = gram.clone();
     if let Some(mean) = z.mean_axis(Axis(0)) {
@@ -50,10 +50,10 @@ pub(crate) fn fit(
         let value = d.iter().zip(&gd).map(|(d, gd)| d * gd).sum::<f64>() / entries;
         scratch.give(d);
         gd *= 2.0 / entries;
-        format.pull(theta, gd, &scratch, gradient);
+        format.parameter_gradient(theta, gd, &scratch, gradient);
         value
     };
-    let start = format.near(least.clone())?.unwrap_or(start);
+    let start = format.parameters_near(least.clone())?.unwrap_or(start);
     // A format of full ranks starts at the least squares map itself. Only rounding is left then, and L-BFGS would chase it.
     let (mut gradient, total) =
         (vec![0.0; format.len()], (&least * &matmul(gram.view(), least.view())).sum() / entries);

@@ -2,7 +2,7 @@
 
 use super::machine::OneVsRest;
 use super::psd_kernel::PsdKernel;
-use super::stratified::{folds, halves};
+use super::stratified::{folds, train_and_test};
 use crate::{Error, Result};
 use estimator::Labels;
 use linalg::pivoted_cholesky;
@@ -121,14 +121,14 @@ impl Protocol {
     }
 
     fn one(&self, k: &Array2<f64>, labels: &[usize], classes: usize, split: u64) -> Result<Split> {
-        let (train, test) = halves(labels, self.train, self.seed, split)?;
-        let of = |samples: &[usize]| samples.iter().map(|&i| labels[i]).collect::<Vec<_>>();
+        let (train, test) = train_and_test(labels, self.train, self.seed, split)?;
+        let labels_of = |samples: &[usize]| samples.iter().map(|&i| labels[i]).collect::<Vec<_>>();
         let mut best = (0, self.c[0]);
         if self.c.len() > 1 {
             let mut scores = vec![0; self.c.len()];
             for (inner, held) in folds(labels, &train, self.folds, self.seed, split) {
                 let among = block(k, &inner, &inner);
-                let machines = OneVsRest::path(among.view(), &of(&inner), classes, &self.c, self.tolerance);
+                let machines = OneVsRest::path(among.view(), &labels_of(&inner), classes, &self.c, self.tolerance);
                 for (score, machine) in scores.iter_mut().zip(machines) {
                     *score += hits(&machine, k, labels, &held, &inner)?;
                 }
@@ -139,7 +139,7 @@ impl Protocol {
                 }
             }
         }
-        let (among, own) = (block(k, &train, &train), of(&train));
+        let (among, own) = (block(k, &train, &train), labels_of(&train));
         // The kernel is factored once, for the machines of all classes and for both values of C.
         let factor = (self.reported == Reported::Linfa).then(|| pivoted_cholesky(among.view())).transpose()?;
         let known = Labels::from_indices(&own, classes)?;

@@ -20,7 +20,7 @@ fn by_class(labels: &[usize], samples: &[usize], rng: &mut ChaCha8Rng) -> Vec<Ve
 }
 
 /// Training samples (the share `train` of each class) and test samples. Every class has at least one sample in each part.
-pub(crate) fn halves(labels: &[usize], train: f64, seed: u64, split: u64) -> Result<(Vec<usize>, Vec<usize>)> {
+pub(crate) fn train_and_test(labels: &[usize], train: f64, seed: u64, split: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     if !(train > 0.0 && train < 1.0) {
         return Err(Error::parameter("train", format!("must lie strictly between 0 and 1, got {train}")));
     }
@@ -62,15 +62,15 @@ mod tests {
     #[test]
     fn every_class_keeps_its_share_and_no_sample_is_lost() {
         let labels: Vec<usize> = (0..60).map(|i| i % 3).collect();
-        let (train, test) = halves(&labels, 0.4, 5, 1).unwrap();
+        let (train, test) = train_and_test(&labels, 0.4, 5, 1).unwrap();
         for class in 0..3 {
             assert_eq!(train.iter().filter(|&&i| labels[i] == class).count(), 8);
         }
         let mut all = [train.clone(), test].concat();
         all.sort_unstable();
         assert_eq!(all, (0..60).collect::<Vec<_>>());
-        assert_ne!(train, halves(&labels, 0.4, 5, 2).unwrap().0, "splits differ");
-        assert_eq!(train, halves(&labels, 0.4, 5, 1).unwrap().0, "the seed decides");
+        assert_ne!(train, train_and_test(&labels, 0.4, 5, 2).unwrap().0, "splits differ");
+        assert_eq!(train, train_and_test(&labels, 0.4, 5, 1).unwrap().0, "the seed decides");
 
         let mut held: Vec<usize> = folds(&labels, &train, 4, 5, 1).into_iter().flat_map(|f| f.1).collect();
         let mut sorted = train;

@@ -164,7 +164,7 @@ impl RegressionMoments {
         let m = self.outputs();
         let norm = |c: ndarray::ArrayView1<'_, f64>| c.dot(&c).sqrt().max(f64::MIN_POSITIVE);
         let scale: Vec<f64> = self.cross.rows().into_iter().map(norm).collect();
-        let balanced = !self.well_conditioned();
+        let adapts_rho = !self.well_conditioned();
         let mut kkt = vec![f64::INFINITY; m];
         // `active` lists the outputs that are not solved yet; z, u, cross and rho have one row or entry for each. u starts at the multiplier
         // of b.
@@ -182,16 +182,16 @@ impl RegressionMoments {
             for ((mut row, c), &rho) in rhs.rows_mut().into_iter().zip(cross.rows()).zip(&rho) {
                 row.zip_mut_with(&c, |v, &c| *v = c + rho * *v);
             }
-            let mut hat = match &self.vectors {
+            let mut in_eigenbasis = match &self.vectors {
                 Some(v) => matmul(rhs.view(), v.view()),
                 None => rhs,
             };
-            for (mut row, &rho) in hat.rows_mut().into_iter().zip(&rho) {
+            for (mut row, &rho) in in_eigenbasis.rows_mut().into_iter().zip(&rho) {
                 row.zip_mut_with(&self.values, |v, &w| *v /= w.max(0.0) + rho);
             }
             let x = match &self.vectors {
-                Some(v) => matmul(hat.view(), v.t()),
-                None => hat,
+                Some(v) => matmul(in_eigenbasis.view(), v.t()),
+                None => in_eigenbasis,
             };
             // u <- relaxed x + u, then z <- prox(u) and u <- u - z.
             ndarray::Zip::from(&mut u).and(&x).and(&z).for_each(|u, &x, &z| *u += RELAX * x + (1.0 - RELAX) * z);
@@ -217,14 +217,14 @@ impl RegressionMoments {
                 }
                 // Relative residuals (B. Wohlberg, arXiv 1704.06209): with them a small mu gets the small rho that it needs.
                 let primal = norm((&x.row(k) - &z.row(k)).view()) / norm(z.row(k));
-                let of = match kind {
+                let dual_scale = match kind {
                     Spectral::Nuclear => norm(u.row(k)),
                     // The multiplier of the cone tends to zero where the constraint is not active, so it cannot be the scale alone.
                     Spectral::Psd => (norm(u.row(k)) * norm(z.row(k))).sqrt(),
                 };
-                let dual = norm((&z.row(k) - &old.row(k)).view()) / of;
+                let dual = norm((&z.row(k) - &old.row(k)).view()) / dual_scale;
                 let factor = (primal / dual).sqrt().clamp(0.1, 10.0);
-                if balanced && iterations < BALANCE_UNTIL && !(0.5..=2.0).contains(&factor) {
+                if adapts_rho && iterations < BALANCE_UNTIL && !(0.5..=2.0).contains(&factor) {
                     rho[k] *= factor;
                     balance[j] = rho[k];
                     u.row_mut(k).mapv_inplace(|v| v / factor);

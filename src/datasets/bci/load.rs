@@ -77,7 +77,7 @@ pub fn find(options: &Options, subject: u8, session: Session) -> Result<Option<P
         Some(found) => Ok(Some(real(options, &wanted, &found, tried)?)),
         None => {
             not_fetched(options, &wanted, &mut tried)?;
-            options.stand_in(&wanted.name(), &tried)?;
+            options.refuse_stand_in(&wanted.name(), &tried)?;
             Ok(None)
         }
     }
@@ -94,7 +94,7 @@ pub fn load(options: &Options, subject: u8, session: Session, sim: &CheckedSim) 
         return Ok((found.data, provenance));
     }
     not_fetched(options, &wanted, &mut tried)?;
-    options.stand_in(&wanted.name(), &tried)?;
+    options.refuse_stand_in(&wanted.name(), &tried)?;
     let (recording, provenance) = simulated(sim, subject, session)?;
     Ok((SessionData::Recording(recording), Provenance { tried, ..provenance }))
 }

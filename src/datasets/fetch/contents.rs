@@ -28,7 +28,8 @@ static REMEMBERED: Mutex<Option<(PathBuf, BTreeMap<String, String>)>> = Mutex::n
 #[derive(Default)]
 pub(crate) struct Listing {
     lines: Vec<String>,
-    young: bool,
+    /// Whether a file changed within the last two seconds, so that the content is not stored.
+    changed_lately: bool,
 }
 
 impl Listing {
@@ -60,7 +61,7 @@ impl Listing {
         let meta = path.metadata().map_err(|e| Error::io(path, e))?;
         let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         // A file whose time lies in the future counts as changed just now.
-        self.young |= modified.elapsed().map_or(true, |age| age < SETTLED);
+        self.changed_lately |= modified.elapsed().map_or(true, |age| age < SETTLED);
         let modified = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         #[cfg(unix)]
         let number = {
@@ -86,7 +87,7 @@ impl Listing {
         }
         self.lines.sort();
         let key = checksum(format!("{what}\n{}", self.lines.join("\n")).as_bytes());
-        let Some(dir) = options.cache_dir.as_deref().filter(|_| !self.young) else { return read() };
+        let Some(dir) = options.cache_dir.as_deref().filter(|_| !self.changed_lately) else { return read() };
         if let Some(known) = with(dir, |list| list.get(&key).cloned()) {
             return Ok(Some(known).filter(|k| !k.is_empty()));
         }

@@ -71,7 +71,7 @@ impl Options {
     }
 
     /// Refuses a stand-in when real data are required.
-    pub(crate) fn stand_in(&self, dataset: &str, tried: &[(String, String)]) -> Result<()> {
+    pub(crate) fn refuse_stand_in(&self, dataset: &str, tried: &[(String, String)]) -> Result<()> {
         if !self.require_real {
             return Ok(());
         }

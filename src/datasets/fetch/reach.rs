@@ -17,7 +17,7 @@ use super::Options;
 const REMEMBERED: u64 = 600;
 
 /// Hosts that could not be reached in this process.
-static HERE: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+static UNREACHABLE: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
 
 #[derive(Serialize, Deserialize)]
 struct Failure {
@@ -28,7 +28,7 @@ struct Failure {
 
 /// Why not to ask a host now, if there is a reason.
 pub(super) fn given_up(options: &Options, host: &str) -> Option<String> {
-    if let Some(why) = HERE.lock().unwrap_or_else(|e| e.into_inner()).get(host) {
+    if let Some(why) = UNREACHABLE.lock().unwrap_or_else(|e| e.into_inner()).get(host) {
         return Some(why.clone());
     }
     let dir = options.cache_dir.as_deref().filter(|_| !options.ask_again)?;
@@ -41,7 +41,7 @@ pub(super) fn given_up(options: &Options, host: &str) -> Option<String> {
 
 /// Remembers that a host cannot be reached.
 pub(super) fn give_up(options: &Options, host: &str, why: &str) {
-    HERE.lock().unwrap_or_else(|e| e.into_inner()).insert(host.to_string(), why.to_string());
+    UNREACHABLE.lock().unwrap_or_else(|e| e.into_inner()).insert(host.to_string(), why.to_string());
     change(options, |list| drop(list.insert(host.to_string(), Failure { at: now(), why: why.to_string() })));
 }
 

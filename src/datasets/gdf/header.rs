@@ -110,12 +110,12 @@ fn records(file: &str, stated: i64, record_bytes: u64, data_bytes: u64) -> Resul
             n => Err(bad(file, 236, format!("{n} records of no bytes"))),
         };
     }
-    let room = data_bytes / record_bytes;
+    let records_in_file = data_bytes / record_bytes;
     match stated {
-        -1 => Ok(room),
+        -1 => Ok(records_in_file),
         n if n < 0 => Err(bad(file, 236, format!("{n} records"))),
-        n if n as u64 > room => {
-            Err(bad(file, 236, format!("cut short: the header promises {n} records, the file holds {room}")))
+        n if n as u64 > records_in_file => {
+            Err(bad(file, 236, format!("cut short: the header promises {n} records, the file holds {records_in_file}")))
         }
         n => Ok(n as u64),
     }

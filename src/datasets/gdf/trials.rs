@@ -52,12 +52,12 @@ impl TrialCodes {
         let mut starts: Vec<u64> = events.iter().filter(|e| is_start(e)).map(|e| e.position).collect();
         starts.sort_unstable();
         starts.dedup();
-        let after = given(&cues, starts.len(), |at| starts.partition_point(|s| *s <= at).checked_sub(1));
-        let before = given(&cues, starts.len(), |at| Some(starts.partition_point(|s| *s < at)));
-        let cue_first = (clear(&before), std::cmp::Reverse(distance(&before, &starts)))
-            > (clear(&after), std::cmp::Reverse(distance(&after, &starts)));
-        let given = if cue_first { before } else { after };
-        if let Some((at, cues)) = starts.iter().zip(&given).find(|(_, cues)| cues.iter().any(|c| c.1 != cues[0].1)) {
+        let after = cues_by_trial(&cues, starts.len(), |at| starts.partition_point(|s| *s <= at).checked_sub(1));
+        let before = cues_by_trial(&cues, starts.len(), |at| Some(starts.partition_point(|s| *s < at)));
+        let cue_first = (trials_with_one_cue(&before), std::cmp::Reverse(distance(&before, &starts)))
+            > (trials_with_one_cue(&after), std::cmp::Reverse(distance(&after, &starts)));
+        let by_trial = if cue_first { before } else { after };
+        if let Some((at, cues)) = starts.iter().zip(&by_trial).find(|(_, cues)| cues.iter().any(|c| c.1 != cues[0].1)) {
             let codes: Vec<String> = cues.iter().map(|c| self.cues[c.1 - 1].to_string()).collect();
             let what = format!(
                 "the trial at position {at} has the cues {}; name the code that starts a trial with --event, or use --cue-is-start",
@@ -66,7 +66,7 @@ impl TrialCodes {
             return Err(Error::dataset(file, what));
         }
         // A trial begins with its first event: a rejection mark between cue and start belongs to that trial.
-        let first = |i: usize| given[i].first().map_or(starts[i], |c| c.0.min(starts[i]));
+        let first = |i: usize| by_trial[i].first().map_or(starts[i], |c| c.0.min(starts[i]));
         let begins: Vec<u64> = (0..starts.len()).map(first).collect();
         let mut rejected = vec![false; starts.len()];
         for e in events.iter().filter(|e| e.code == self.rejected) {
@@ -76,7 +76,7 @@ impl TrialCodes {
         }
         let trial = |i: usize| MarkedTrial {
             position: starts[i],
-            class: given[i].first().map_or(0, |c| c.1),
+            class: by_trial[i].first().map_or(0, |c| c.1),
             rejected: rejected[i],
         };
         Ok(MarkedTrials { trials: (0..starts.len()).map(trial).collect(), cue_first })
@@ -84,7 +84,7 @@ impl TrialCodes {
 }
 
 /// The cues (position and class) of each of `n` trials. `trial` says to which trial a cue at a position belongs.
-fn given(cues: &[(u64, usize)], n: usize, trial: impl Fn(u64) -> Option<usize>) -> Vec<Vec<(u64, usize)>> {
+fn cues_by_trial(cues: &[(u64, usize)], n: usize, trial: impl Fn(u64) -> Option<usize>) -> Vec<Vec<(u64, usize)>> {
     let mut out = vec![Vec::new(); n];
     for cue in cues {
         if let Some(own) = trial(cue.0).and_then(|i| out.get_mut(i)) {
@@ -95,14 +95,14 @@ fn given(cues: &[(u64, usize)], n: usize, trial: impl Fn(u64) -> Option<usize>) 
 }
 
 /// How many trials have exactly one cue.
-fn clear(given: &[Vec<(u64, usize)>]) -> usize {
-    given.iter().filter(|cues| cues.len() == 1).count()
+fn trials_with_one_cue(by_trial: &[Vec<(u64, usize)>]) -> usize {
+    by_trial.iter().filter(|cues| cues.len() == 1).count()
 }
 
 /// The median distance between cue and start.
-fn distance(given: &[Vec<(u64, usize)>], starts: &[u64]) -> u64 {
+fn distance(by_trial: &[Vec<(u64, usize)>], starts: &[u64]) -> u64 {
     let mut all: Vec<u64> =
-        given.iter().zip(starts).filter_map(|(cues, start)| Some(cues.first()?.0.abs_diff(*start))).collect();
+        by_trial.iter().zip(starts).filter_map(|(cues, start)| Some(cues.first()?.0.abs_diff(*start))).collect();
     all.sort_unstable();
     all.get(all.len() / 2).copied().unwrap_or(u64::MAX)
 }

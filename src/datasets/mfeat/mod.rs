@@ -136,7 +136,7 @@ pub fn load(options: &Options) -> Result<(MultipleFeatures, Provenance)> {
         return Ok((found.data, provenance));
     }
     tried.push((remote.address().to_string(), options.why_not_fetched()));
-    options.stand_in(NAME, &tried)?;
+    options.refuse_stand_in(NAME, &tried)?;
     let provenance = Provenance {
         dataset: NAME.into(),
         kind: Kind::Embedded,

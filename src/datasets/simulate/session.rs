@@ -230,15 +230,15 @@ fn modulate(
 ) {
     for (start, label) in starts.iter().zip(labels) {
         // The strength of the rhythm varies from trial to trial, as with a subject who is more or less awake.
-        let mood = linalg::math::exp(0.25 * normal(rng));
+        let strength = linalg::math::exp(0.25 * normal(rng));
         let depth = if *label == class { -separation } else { 0.25 * separation };
         let depth = depth * (1.0 + 0.3 * normal(rng));
-        let (cue, full, end) = (2.2 * rate, 2.7 * rate, 6.4 * rate);
+        let (begin, full, end) = (2.2 * rate, 2.7 * rate, 6.4 * rate);
         for (t, x) in course[*start..].iter_mut().take(trial).enumerate() {
             let t = t as f64;
-            let rise = ((t - cue) / (full - cue)).clamp(0.0, 1.0);
+            let rise = ((t - begin) / (full - begin)).clamp(0.0, 1.0);
             let fall = (1.0 - (t - end) / (0.4 * rate)).clamp(0.0, 1.0);
-            *x *= (mood * (1.0 + depth * rise.min(fall))).max(0.0);
+            *x *= (strength * (1.0 + depth * rise.min(fall))).max(0.0);
         }
     }
 }

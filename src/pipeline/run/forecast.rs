@@ -22,11 +22,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The speed of the machine is measured only for more work than this, in seconds of cost: the measurement itself takes a second.
-const MUCH: f64 = 30.0;
+const MEASURE_ABOVE: f64 = 30.0;
 
 /// The weight of the cost model against measured times, in seconds of cost. A stage that has run units of much more cost than this is
 /// forecast by its own times; a tiny profile, which is mostly overhead, changes the forecast little.
-const TRUST: f64 = 5.0;
+const MODEL_WEIGHT: f64 = 5.0;
 
 /// Expected seconds by unit, for one run.
 pub(crate) struct Expected {
@@ -41,7 +41,7 @@ impl Expected {
         let unknown = stale.iter().filter(|&&unit| engine.former(unit).is_none());
         let work: f64 = unknown.filter_map(|&unit| engine.cost(unit)).sum();
         let threads = if options.jobs == 0 { crate::host::cores() } else { options.jobs };
-        let speed = options.speed.filter(|_| work > MUCH).map_or(1.0, |measure| measure(threads));
+        let speed = options.speed.filter(|_| work > MEASURE_ABOVE).map_or(1.0, |measure| measure(threads));
         // If the clock stood still, the measurement is not a usable number.
         Self::new(engine, if speed.is_finite() && speed > 0.0 { speed } else { 1.0 })
     }
@@ -52,11 +52,11 @@ impl Expected {
         let mut seconds: Vec<Option<f64>> = Vec::with_capacity(plan.units.len());
         for stage in &plan.stages {
             let (took, costs) = engine.per_cost(stage);
-            let here = (took + TRUST * speed) / (costs + TRUST);
+            let seconds_per_cost = (took + MODEL_WEIGHT * speed) / (costs + MODEL_WEIGHT);
             let mean = engine.store().journal.with(|index| index.stage_mean(&stage.name));
             for unit in stage.units.clone() {
                 let other = || engine.store().journal.with(|i| i.expected(&stage.name, &plan.units[unit].label));
-                let modelled = || engine.cost(unit).map(|c| c * here);
+                let modelled = || engine.cost(unit).map(|c| c * seconds_per_cost);
                 seconds.push(engine.former(unit).or_else(modelled).or_else(other).or(mean));
             }
         }
@@ -140,7 +140,7 @@ pub fn critical_path(plan: &Plan, seconds: &[Option<f64>]) -> Vec<Option<f64>> {
 
 /// A unit of a simulated schedule: how long it will still take, and whether it has started.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Left {
+pub struct RemainingUnit {
     /// Index into [`Plan::units`].
     pub unit: usize,
     /// Seconds that it will still take.
@@ -151,20 +151,20 @@ pub struct Left {
 
 /// Seconds until all these units are done on this number of threads, one thread per unit, in the order in which the scheduler would
 /// start them. Units that are not listed count as done.
-pub fn rehearse(plan: &Plan, left: &[Left], threads: usize) -> f64 {
+pub fn rehearse(plan: &Plan, left: &[RemainingUnit], threads: usize) -> f64 {
     let mut seconds = vec![None; plan.units.len()];
     left.iter().for_each(|l| seconds[l.unit] = Some(l.seconds.max(0.0)));
     replay(plan, left, &critical_path(plan, &seconds), threads, |_, _, _| {})
 }
 
-/// As [`rehearse`], in another order: highest `priority` first, and units without a priority before all others. Calls `tell` with the
+/// As [`rehearse`], in another order: highest `priority` first, and units without a priority before all others. Calls `on_event` with the
 /// unit, `false` at its start and `true` at its end, and the time. So a run can be simulated with measured times and any order.
 pub fn replay(
     plan: &Plan,
-    left: &[Left],
+    left: &[RemainingUnit],
     priority: &[Option<f64>],
     threads: usize,
-    mut tell: impl FnMut(usize, bool, f64),
+    mut on_event: impl FnMut(usize, bool, f64),
 ) -> f64 {
     let mut seconds = vec![None; plan.units.len()];
     left.iter().for_each(|l| seconds[l.unit] = Some(l.seconds.max(0.0)));
@@ -188,12 +188,12 @@ pub fn replay(
         while working.len() < threads.max(1)
             && let Some((_, Reverse(unit))) = ready.pop()
         {
-            tell(unit, false, now);
+            on_event(unit, false, now);
             working.push(Reverse((bits(now + seconds[unit].unwrap_or(0.0)), unit)));
         }
         let Some(Reverse((ends, unit))) = working.pop() else { return now };
         now = f64::from_bits(ends);
-        tell(unit, true, now);
+        on_event(unit, true, now);
         for &reader in &readers[unit] {
             waits[reader] -= 1;
             if waits[reader] == 0 {

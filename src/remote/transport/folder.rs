@@ -51,7 +51,7 @@ impl Folder {
             }
             to.write_all(&buffer[..n]).map_err(|e| self.wrong(&e))?;
             if !moved(n as u64) {
-                return Err(Failure::Passing("stopped".to_string()));
+                return Err(Failure::Transient("stopped".to_string()));
             }
         }
     }
@@ -69,7 +69,7 @@ impl Transport for Folder {
     }
 
     fn fetch(&self, name: &str, part: &Path, size: u64, moved: Moved<'_>) -> Attempt<bool> {
-        let here = |e| Failure::Here(Error::file(part, e));
+        let here = |e| Failure::Local(Error::file(part, e));
         let Some(mut file) = self.open(name)? else { return Ok(false) };
         let mut to = File::options().append(true).create(true).open(part).map_err(here)?;
         let have = to.metadata().map_err(here)?.len();
@@ -85,7 +85,7 @@ impl Transport for Folder {
             to.write_all(&buffer[..n]).map_err(here)?;
             left -= n as u64;
             if !moved(n as u64) {
-                return Err(Failure::Passing("stopped".to_string()));
+                return Err(Failure::Transient("stopped".to_string()));
             }
         }
     }
@@ -115,7 +115,7 @@ impl Transport for Folder {
         match body {
             Body::Bytes(mut bytes) => self.copy(&mut bytes, &mut new, moved)?,
             Body::File(path, _) => {
-                let mut file = File::open(path).map_err(|e| Failure::Here(Error::file(path, e)))?;
+                let mut file = File::open(path).map_err(|e| Failure::Local(Error::file(path, e)))?;
                 self.copy(&mut file, &mut new, moved)?;
             }
         }

@@ -47,16 +47,16 @@ const SHORTER: &str = "the file there is shorter than it should be";
 pub(super) fn send(request: RequestBuilder) -> Attempt<Option<Response>> {
     let failed = |e: reqwest::Error| match e.is_builder() || e.is_redirect() {
         true => Failure::Final(cause(&e)),
-        false => Failure::Passing(cause(&e)),
+        false => Failure::Transient(cause(&e)),
     };
     let response = request.send().map_err(failed)?;
     match response.status().as_u16() {
         200..=299 => Ok(Some(response)),
         404 | 410 => Ok(None),
-        416 => Err(Failure::Passing(SHORTER.to_string())),
+        416 => Err(Failure::Transient(SHORTER.to_string())),
         409 | 412 => Err(Failure::Changed),
         408 | 425 | 429 | 500 | 502..=599 => {
-            Err(Failure::Passing(format!("the server answered {}", response.status())))
+            Err(Failure::Transient(format!("the server answered {}", response.status())))
         }
         401 | 403 => Err(Failure::Final(format!(
             "the server refused ({}); check the address and, for S3, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the rights of that key",
@@ -73,10 +73,10 @@ pub(super) fn read(request: RequestBuilder, most: u64) -> Attempt<Option<Read>> 
     let tag = text(header::ETAG).map(str::to_string);
     let length = text(header::CONTENT_LENGTH).and_then(|l| l.parse::<u64>().ok());
     let mut bytes = Vec::new();
-    response.take(most + 1).read_to_end(&mut bytes).map_err(|e| Failure::Passing(format!("cut off ({e})")))?;
+    response.take(most + 1).read_to_end(&mut bytes).map_err(|e| Failure::Transient(format!("cut off ({e})")))?;
     match bytes.len() as u64 {
         n if n > most => Err(Failure::Final(format!("more than {most} bytes"))),
-        n if length.is_some_and(|l| l != n) => Err(Failure::Passing("cut off".to_string())),
+        n if length.is_some_and(|l| l != n) => Err(Failure::Transient("cut off".to_string())),
         _ => Ok(Some(Read { bytes, tag })),
     }
 }
@@ -84,13 +84,13 @@ pub(super) fn read(request: RequestBuilder, most: u64) -> Attempt<Option<Read>> 
 /// Appends the rest of a file to `part`. Files are named by digest, so `part` holds the beginning of the same file; if it does not,
 /// the caller's check of the digest fails.
 pub(super) fn fetch(mut request: RequestBuilder, part: &Path, size: u64, moved: Moved<'_>) -> Attempt<bool> {
-    let here = |e| Failure::Here(Error::file(part, e));
+    let here = |e| Failure::Local(Error::file(part, e));
     let have = part.metadata().map_or(0, |m| m.len());
     if have > 0 {
         request = request.header(header::RANGE, format!("bytes={have}-"));
     }
     let response = send(request).inspect_err(|failure| {
-        if matches!(failure, Failure::Passing(why) if why == SHORTER) {
+        if matches!(failure, Failure::Transient(why) if why == SHORTER) {
             // The next attempt starts from the first byte, and the caller checks the digest.
             let _ = std::fs::remove_file(part);
         }
@@ -105,17 +105,17 @@ pub(super) fn fetch(mut request: RequestBuilder, part: &Path, size: u64, moved: 
     let mut done = if resumed { have } else { 0 };
     let mut buffer = vec![0u8; 64 << 10];
     loop {
-        let n = response.read(&mut buffer).map_err(|e| Failure::Passing(format!("cut off at byte {done} ({e})")))?;
+        let n = response.read(&mut buffer).map_err(|e| Failure::Transient(format!("cut off at byte {done} ({e})")))?;
         if n == 0 {
             return Ok(true);
         }
         done += n as u64;
         if done > size {
-            return Err(Failure::Passing(format!("more bytes than the {size} it should have")));
+            return Err(Failure::Transient(format!("more bytes than the {size} it should have")));
         }
         file.write_all(&buffer[..n]).map_err(here)?;
         if !moved(n as u64) {
-            return Err(Failure::Passing("stopped".to_string()));
+            return Err(Failure::Transient("stopped".to_string()));
         }
     }
 }

@@ -20,13 +20,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub enum Failure {
     /// The reason may pass, for example a busy server: another attempt is made.
-    Passing(String),
+    Transient(String),
     /// Another attempt would get the same answer.
     Final(String),
     /// The file in the remote is no longer the one that was read before.
     Changed,
     /// A file of this machine cannot be read or written.
-    Here(Error),
+    Local(Error),
 }
 
 /// The answer of one attempt.
@@ -74,7 +74,7 @@ impl Body<'_> {
 /// Called with the number of bytes just transferred; returns `false` to stop the transfer.
 pub type Moved<'a> = &'a (dyn Fn(u64) -> bool + Sync);
 
-/// One way to a remote.
+/// Moves named files to and from a remote.
 pub trait Transport: Send + Sync {
     /// Reads a small file; none when it does not exist, an error when it has more than `most` bytes.
     fn read(&self, name: &str, most: u64) -> Attempt<Option<Read>>;
@@ -92,7 +92,7 @@ pub trait Transport: Send + Sync {
 /// A remote: a transport with retries, a name for messages and the keys that may sign its index.
 pub struct Remote {
     name: String,
-    way: Box<dyn Transport>,
+    transport: Box<dyn Transport>,
     keys: Vec<String>,
     requests: AtomicUsize,
     retried: AtomicUsize,
@@ -100,8 +100,8 @@ pub struct Remote {
 
 impl Remote {
     /// The remote that this transport reaches.
-    pub fn new(name: String, way: Box<dyn Transport>) -> Self {
-        Self { name, way, keys: Vec::new(), requests: AtomicUsize::new(0), retried: AtomicUsize::new(0) }
+    pub fn new(name: String, transport: Box<dyn Transport>) -> Self {
+        Self { name, transport, keys: Vec::new(), requests: AtomicUsize::new(0), retried: AtomicUsize::new(0) }
     }
 
     /// The same remote, whose index must be signed by one of these keys. An empty list accepts any signature, or none.
@@ -148,12 +148,12 @@ impl Remote {
                 return Err(Error::Interrupted);
             }
             self.requests.fetch_add(1, Ordering::Relaxed);
-            let why = match attempt(self.way.as_ref()) {
+            let why = match attempt(self.transport.as_ref()) {
                 Ok(answer) => return Ok(Some(answer)),
                 Err(Failure::Changed) => return Ok(None),
-                Err(Failure::Here(error)) => return Err(error),
+                Err(Failure::Local(error)) => return Err(error),
                 Err(Failure::Final(why)) => return Err(self.error(format!("{what}: {why}"))),
-                Err(Failure::Passing(why)) => why,
+                Err(Failure::Transient(why)) => why,
             };
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// How long a signed address is valid. Each request signs its own, and the server checks it when the request begins.
 const SIGNED: Duration = Duration::from_secs(6 * 3600);
 /// Largest file that S3 accepts in one PUT request.
-const MOST: u64 = 5 << 30;
+const MAX_PUT_BYTES: u64 = 5 << 30;
 /// The slowest upload that does not time out, in bytes per second.
 const SLOWEST: u64 = 32 << 10;
 
@@ -65,7 +65,7 @@ fn checksum(body: Body<'_>) -> Attempt<String> {
     match body {
         Body::Bytes(bytes) => context.update(bytes),
         Body::File(path, _) => {
-            let here = |e| Failure::Here(Error::file(path, e));
+            let here = |e| Failure::Local(Error::file(path, e));
             let mut file = File::open(path).map_err(here)?;
             let mut buffer = vec![0u8; 256 << 10];
             loop {
@@ -93,7 +93,7 @@ impl Transport for S3 {
             let why = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: writing to S3 needs credentials";
             return Err(Failure::Final(why.to_string()));
         }
-        if body.size() > MOST {
+        if body.size() > MAX_PUT_BYTES {
             return Err(Failure::Final("a file of more than 5 GiB cannot be sent to S3; push to a folder".to_string()));
         }
         let (key, sum) = (self.key(name), checksum(body)?);
@@ -114,7 +114,7 @@ impl Transport for S3 {
                 request.body(bytes.to_vec())
             }
             Body::File(path, size) => {
-                let file = File::open(path).map_err(|e| Failure::Here(Error::file(path, e)))?;
+                let file = File::open(path).map_err(|e| Failure::Local(Error::file(path, e)))?;
                 request.body(reqwest::blocking::Body::sized(file, size))
             }
         };
@@ -127,11 +127,11 @@ impl Transport for S3 {
             // 501: the server does not support conditional writes. The next attempt is made without a condition.
             Err(Failure::Final(why)) if why.contains("501") && conditional && *when != When::Always => {
                 self.unconditional.store(true, Ordering::Relaxed);
-                Err(Failure::Passing(why))
+                Err(Failure::Transient(why))
             }
             // A write without a condition cannot fail for one: another client was writing the same name.
             Err(Failure::Changed) if *when == When::Always => {
-                Err(Failure::Passing("a conflict on the server".to_string()))
+                Err(Failure::Transient("a conflict on the server".to_string()))
             }
             Err(failure) => Err(failure),
         }

@@ -91,14 +91,14 @@ pub fn run(args: &Args, dir: Option<&Path>) -> Result<u8> {
     let text = serde_json::to_vec_pretty(&metadata.render())?;
     let bytes = zipped(&text, &files)?;
     write(&args.output, |out| Ok(out.write_all(&bytes)?))?;
-    let said = format!(
+    let summary = format!(
         "{}: {}, {} units with provenance, {}\n",
         args.output.display(),
         count(files.len() + 1, "file"),
         current.len(),
         size(bytes.len() as u64)
     );
-    crate::cli::output(&said);
+    crate::cli::output(&summary);
     Ok(0)
 }
 

@@ -156,12 +156,12 @@ fn check(files: &BTreeMap<String, Vec<u8>>) -> Result<(Checked, Metrics)> {
             return Ok((out, metrics));
         }
     };
-    let said = said_of_units(&metadata);
+    let described = units_in_metadata(&metadata);
     for (stage, units) in &lock.stages {
         for (label, locked) in units {
             let middle = if label.is_empty() { String::new() } else { format!("{}/", label.replace('/', "_")) };
             let id = if label.is_empty() { stage.clone() } else { format!("{stage}/{label}") };
-            let confirmed = said.get(&id).filter(|(key, wrote)| {
+            let confirmed = described.get(&id).filter(|(key, wrote)| {
                 *locked == Locked::new(key, wrote.iter().map(|(name, digest)| (name.as_str(), *digest)))
             });
             let Some((_, wrote)) = confirmed else {
@@ -189,7 +189,7 @@ fn check(files: &BTreeMap<String, Vec<u8>>) -> Result<(Checked, Metrics)> {
 }
 
 /// Key and digests of each unit, from the metadata. The lock file has one digest for all results of a unit, so it cannot name them.
-fn said_of_units(metadata: &serde_json::Value) -> BTreeMap<String, (Digest, BTreeMap<String, Digest>)> {
+fn units_in_metadata(metadata: &serde_json::Value) -> BTreeMap<String, (Digest, BTreeMap<String, Digest>)> {
     let unit = |entity: &serde_json::Value| {
         let (_, digests) = entity["description"].as_str()?.split_once(RESULTS)?;
         let wrote: BTreeMap<String, String> = serde_json::from_str(digests).ok()?;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const TABLES: f64 = 1e-6;
 
 /// Two numbers that are closer than this count as equal. The error of an exact fit is about this large: it is rounding only.
-const NOTHING: f64 = 1e-12;
+const ROUNDING: f64 = 1e-12;
 /// The artefact that holds the raw results of a stage.
 pub const RAW: &str = "results.csv";
 
@@ -80,7 +80,7 @@ impl Numbers {
     pub fn compare(a: &Side<'_>, b: &Side<'_>, fraction: Option<f64>) -> Result<Self> {
         let mut out = Self::default();
         let (mut old, mut new) = (Metrics::new(), Metrics::new());
-        let relative = |t: f64| move |a: f64, b: f64| (a - b).abs() <= (t * a.abs().max(b.abs())).max(NOTHING);
+        let relative = |t: f64| move |a: f64, b: f64| (a - b).abs() <= (t * a.abs().max(b.abs())).max(ROUNDING);
         for (stage, units) in &b.lock.stages {
             for (label, now) in units {
                 let Some(then) = a.lock.stages.get(stage).and_then(|units| units.get(label)) else { continue };

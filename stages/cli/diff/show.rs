@@ -61,14 +61,14 @@ fn section(
 }
 
 /// The stages that use a source file, as text. For a file that was found by git the stages are not known.
-fn reached(c: &Change) -> String {
+fn stages_using(c: &Change) -> String {
     if c.stages.contains_key(super::settings::BY_GIT) { "changed, says git".to_string() } else { named(&c.stages) }
 }
 
 fn settings_rows(changes: &[Change]) -> Vec<Vec<String>> {
     let row = |c: &Change| {
-        let said = c.a.is_some() || c.b.is_some();
-        let value = |v: &Option<String>| v.clone().unwrap_or_else(|| if said { "(absent)" } else { "" }.to_string());
+        let known = c.a.is_some() || c.b.is_some();
+        let value = |v: &Option<String>| v.clone().unwrap_or_else(|| if known { "(absent)" } else { "" }.to_string());
         vec![c.what.clone(), value(&c.a), value(&c.b), named(&c.stages)]
     };
     changes.iter().map(row).collect()
@@ -120,7 +120,7 @@ pub fn text(diff: &Diff, md: bool, all: bool) -> String {
         &settings_rows(&s.parameters),
         all,
     );
-    let code: Vec<Vec<String>> = s.code.iter().map(|c| vec![c.what.clone(), reached(c)]).collect();
+    let code: Vec<Vec<String>> = s.code.iter().map(|c| vec![c.what.clone(), stages_using(c)]).collect();
     section(
         &mut out,
         md,

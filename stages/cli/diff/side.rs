@@ -23,7 +23,7 @@ pub struct Side<'a> {
     pub revision: Option<String>,
     engine: &'a Engine,
     /// The store beside its lock file, where the side is a lock file given by its path.
-    beside: Option<Store>,
+    lock_store: Option<Store>,
     /// Its plan, where its pipeline.yaml is at hand and this program's kinds accept it.
     pub plan: Option<Plan>,
     /// Whether files published in this folder may replace results whose records are not in the store. True for a profile.
@@ -34,7 +34,7 @@ pub struct Side<'a> {
 fn git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder).args(args).stdin(Stdio::null()).stderr(Stdio::null());
-    git.output().ok().filter(|said| said.status.success()).map(|said| said.stdout)
+    git.output().ok().filter(|out| out.status.success()).map(|out| out.stdout)
 }
 
 impl<'a> Side<'a> {
@@ -61,7 +61,7 @@ impl<'a> Side<'a> {
             })?;
             let plan = crate::cli::project::plan(folder, &choose).ok();
             let name = format!("profile {rest}");
-            return Ok(Self { name, lock, revision: None, engine, beside: None, plan, published: true });
+            return Ok(Self { name, lock, revision: None, engine, lock_store: None, plan, published: true });
         }
         if is("git")
             && let Some(id) = git(folder, &["rev-parse", "--verify", "--quiet", &format!("{rest}^{{commit}}")])
@@ -84,7 +84,7 @@ impl<'a> Side<'a> {
         }
         anyhow::ensure!(!lock.stages.is_empty(), "no unit has a current result; `repro run` computes them");
         let plan = Some(engine.plan().clone());
-        Ok(Self { name: NOW.to_string(), lock, revision: None, engine, beside: None, plan, published: false })
+        Ok(Self { name: NOW.to_string(), lock, revision: None, engine, lock_store: None, plan, published: false })
     }
 
     fn file(engine: &'a Engine, path: &Path, choose: &Choose) -> Result<Self> {
@@ -92,9 +92,9 @@ impl<'a> Side<'a> {
             Lockfile::load(path).with_context(|| format!("{} is not a lock file that can be read", path.display()))?;
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let store = folder.join(crate::cli::project::STORE);
-        let beside = if store.is_dir() { Store::open(store).ok() } else { None };
+        let lock_store = if store.is_dir() { Store::open(store).ok() } else { None };
         let plan = crate::cli::project::plan(folder, choose).ok();
-        Ok(Self { name: path.display().to_string(), lock, revision: None, engine, beside, plan, published: false })
+        Ok(Self { name: path.display().to_string(), lock, revision: None, engine, lock_store, plan, published: false })
     }
 
     fn commit(engine: &'a Engine, word: &str, id: &str, choose: &Choose) -> Result<Self> {
@@ -110,20 +110,20 @@ impl<'a> Side<'a> {
         let plan = config.and_then(|c| c.plan(choose.profile(), &choose.sets, &crate::kinds::kinds()).ok());
         let short = &id[..id.len().min(10)];
         let name = if id.starts_with(word) { short.to_string() } else { format!("{word} ({short})") };
-        Ok(Self { name, lock, revision: Some(id.to_string()), engine, beside: None, plan, published: false })
+        Ok(Self { name, lock, revision: Some(id.to_string()), engine, lock_store: None, plan, published: false })
     }
 
     /// The record of a unit, from this project's store or from the store beside the lock file.
     pub fn record(&self, stage: &str, label: &str) -> Option<Arc<Record>> {
         let locked = self.lock.stages.get(stage)?.get(label)?;
-        let stores = [Some(self.engine.store()), self.beside.as_ref()];
+        let stores = [Some(self.engine.store()), self.lock_store.as_ref()];
         let mut found = stores.into_iter().flatten().filter_map(|s| s.journal.with(|i| locked.find(i, stage, label)));
         found.next().map(|(_, record)| record)
     }
 
     /// The source files behind the digest of a unit's code.
     pub fn sources(&self, code: &Digest) -> Option<pipeline::freshness::key::Sources> {
-        let stores = [Some(self.engine.store()), self.beside.as_ref()];
+        let stores = [Some(self.engine.store()), self.lock_store.as_ref()];
         stores
             .into_iter()
             .flatten()
@@ -150,7 +150,7 @@ impl<'a> Side<'a> {
     pub fn bytes(&self, stage: &str, label: &str, artefact: &str) -> Option<Vec<u8>> {
         if let Some(record) = self.record(stage, label) {
             let digest = record.artefacts.get(artefact)?.digest;
-            let stores = [Some(self.engine.store()), self.beside.as_ref()];
+            let stores = [Some(self.engine.store()), self.lock_store.as_ref()];
             let mut found = stores.into_iter().flatten().filter_map(|s| std::fs::read(s.objects.path(&digest)).ok());
             return found.find(|bytes| Digest::of(bytes) == digest);
         }
@@ -172,7 +172,7 @@ impl<'a> Side<'a> {
             _ => return None,
         }
         args.extend(["--", "src", "stages", "Cargo.toml", "Cargo.lock"]);
-        let said = git(&self.engine.plan().folder, &args)?;
-        Some(String::from_utf8_lossy(&said).lines().map(str::to_string).collect())
+        let names = git(&self.engine.plan().folder, &args)?;
+        Some(String::from_utf8_lossy(&names).lines().map(str::to_string).collect())
     }
 }

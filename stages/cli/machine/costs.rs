@@ -6,7 +6,7 @@ use crate::cli::output;
 use crate::cli::project::Project;
 use crate::cli::run::remaining::Remaining;
 use crate::cli::text::seconds;
-use pipeline::{Engine, Left, critical_path, replay};
+use pipeline::{Engine, RemainingUnit, critical_path, replay};
 use serde::Serialize;
 use std::path::Path;
 
@@ -108,7 +108,7 @@ fn measure(engine: &Engine, threads: usize, speed: f64) -> Found {
                 None => row.others += cost,
             }
             model.push((unit, Some(cost)));
-            truth.push(Left { unit, seconds: took.unwrap_or(cost), running: false });
+            truth.push(RemainingUnit { unit, seconds: took.unwrap_or(cost), running: false });
         }
         stages.push(row);
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 /// A run as long as this rings the bell.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Tells the end of a run: runs `notify` in a shell, or rings the terminal's bell after a long one.
+/// Announces the end of a run: runs `notify` in a shell, or rings the terminal's bell after a long one.
 ///
 /// The command finds the exit code in `REPRO_CODE` and the last line in `REPRO_SUMMARY`. What becomes of it changes nothing.
-pub fn tell(notify: Option<&str>, code: u8, summary: &str, wall: Duration) {
+pub fn announce(notify: Option<&str>, code: u8, summary: &str, wall: Duration) {
     if let Some(command) = notify {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(command).stdin(Stdio::null());

@@ -122,7 +122,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
         anyhow::ensure!(args.pull.is_none(), "--pull runs here only: `repro pull` first, then run on the cluster");
         let code = cluster::start(dir, &args.view, options, &args.slurm, args.detach)?;
         if !args.detach {
-            ended::tell(args.notify.as_deref(), code, "the run on the cluster has ended", start.elapsed());
+            ended::announce(args.notify.as_deref(), code, "the run on the cluster has ended", start.elapsed());
         }
         return Ok(code);
     }
@@ -149,7 +149,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     };
     report(&summary, &options, start.elapsed(), &flags, args.json);
     let code = exit_code(&summary);
-    ended::tell(args.notify.as_deref(), code, &sentence(&summary), start.elapsed());
+    ended::announce(args.notify.as_deref(), code, &sentence(&summary), start.elapsed());
     Ok(code)
 }
 

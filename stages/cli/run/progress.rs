@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time between plain lines.
-const QUIET: Duration = Duration::from_secs(3);
+const LINE_INTERVAL: Duration = Duration::from_secs(3);
 /// How often the display is refreshed and Ctrl-C is looked for.
 const TICK: Duration = Duration::from_millis(100);
 /// How long units in flight may take to end after Ctrl-C.
@@ -244,7 +244,7 @@ impl Tally<'_> {
                 bars.current.set_message(line);
                 bars.current.tick();
             }
-        } else if self.last_line.elapsed() >= QUIET {
+        } else if self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
             let line = self.line();
             message!("{line}");

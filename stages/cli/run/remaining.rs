@@ -6,7 +6,7 @@
 //! time is known at all the estimate is a lower bound, and says so.
 
 use crate::cli::text::seconds;
-use pipeline::{Left, Plan, rehearse};
+use pipeline::{Plan, RemainingUnit, rehearse};
 use std::collections::BTreeMap;
 
 /// Seconds of work that the expected times count for when all are corrected: one short unit proves little.
@@ -99,7 +99,7 @@ impl Remaining {
                     if done > 0.0 { done * spent * (1.0 - done) / done + (1.0 - done) * rest } else { rest }
                 }
             };
-            left.push(Left { unit, seconds, running: self.started.contains_key(&unit) });
+            left.push(RemainingUnit { unit, seconds, running: self.started.contains_key(&unit) });
         }
         let threads = self.threads.unwrap_or_else(|| {
             // How many units have run side by side so far is the best guess for how many will.

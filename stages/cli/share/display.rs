@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Least time between two lines where there is no bar.
-const QUIET: Duration = Duration::from_secs(3);
+const LINE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// The display of one transfer.
 pub struct Display {
@@ -47,7 +47,7 @@ impl Display {
             return;
         }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.elapsed() < QUIET || p.objects == p.of_objects {
+        if last.elapsed() < LINE_INTERVAL || p.objects == p.of_objects {
             return;
         }
         *last = Instant::now();

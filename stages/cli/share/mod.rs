@@ -13,7 +13,7 @@ use remote::Address;
 use remote::transport::Remote;
 
 /// The remote that is used where pipeline.yaml has several and the user names none.
-const USUAL: &str = "origin";
+const DEFAULT_REMOTE: &str = "origin";
 
 /// Whether a word is an address rather than a name.
 fn is_address(word: &str) -> bool {
@@ -46,11 +46,11 @@ fn open(plan: &Plan, named: Option<&str>) -> anyhow::Result<Remote> {
         },
         None => {
             let only = (plan.remotes.len() == 1).then(|| plan.remotes.values().next()).flatten();
-            let found = only.or_else(|| plan.remotes.get(USUAL));
+            let found = only.or_else(|| plan.remotes.get(DEFAULT_REMOTE));
             match found {
                 Some(options) => options.clone(),
                 None if plan.remotes.is_empty() => anyhow::bail!(
-                    "pipeline.yaml names no remote; add `remotes: {{{USUAL}: ADDRESS}}`, or give an address: a folder, https://... or s3://BUCKET/PREFIX"
+                    "pipeline.yaml names no remote; add `remotes: {{{DEFAULT_REMOTE}: ADDRESS}}`, or give an address: a folder, https://... or s3://BUCKET/PREFIX"
                 ),
                 None => anyhow::bail!("which remote? pipeline.yaml has: {}; name one", names()),
             }
@@ -69,7 +69,7 @@ fn open(plan: &Plan, named: Option<&str>) -> anyhow::Result<Remote> {
 }
 
 /// Unwraps an error of the engine, so that it gets the same hint and exit code as in other commands.
-fn plain(error: remote::Error) -> anyhow::Error {
+fn unwrap_engine_error(error: remote::Error) -> anyhow::Error {
     match error {
         remote::Error::Engine(error) => error.into(),
         error => error.into(),
@@ -77,7 +77,7 @@ fn plain(error: remote::Error) -> anyhow::Error {
 }
 
 /// Prints the messages of a transfer.
-fn say(notes: &[String]) {
+fn print_notes(notes: &[String]) {
     for note in notes {
         message!("{note}");
     }

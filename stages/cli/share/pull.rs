@@ -82,9 +82,9 @@ fn pull(engine: &Engine, named: Option<&str>, targets: &[String], jobs: usize) -
     display.end();
     let done = match done {
         Err(remote::Error::Interrupted) => return Ok(None),
-        done => done.map_err(super::plain)?,
+        done => done.map_err(super::unwrap_engine_error)?,
     };
-    super::say(&done.notes);
+    super::print_notes(&done.notes);
     let red = |text| Paint::stderr().red(text);
     for id in &done.damaged {
         message!(

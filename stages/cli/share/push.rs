@@ -63,7 +63,7 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     };
     let signer = Signer::of_user()?;
     match &signer {
-        Some(Signer { made: Some(path), .. }) => message!("made a signing key: {}", path.display()),
+        Some(Signer { created_file: Some(path), .. }) => message!("made a signing key: {}", path.display()),
         Some(_) => {}
         None => message!("not signed: there is no place for a key; let {} name a file", remote::sign::VARIABLE),
     }
@@ -71,9 +71,9 @@ pub fn run(args: &Args, dir: Option<&Path>) -> anyhow::Result<u8> {
     display.end();
     let done = match done {
         Err(remote::Error::Interrupted) => return super::pull::interrupted(),
-        done => done.map_err(super::plain)?,
+        done => done.map_err(super::unwrap_engine_error)?,
     };
-    super::say(&done.notes);
+    super::print_notes(&done.notes);
     if args.json {
         json(&done)?;
     } else {

@@ -56,7 +56,7 @@ impl<T: Real> Layer<T> for Dense<'_, T> {
         let dw = self.dw.iter().map(|v| v.as_f64()).collect();
         let dw = Array2::from_shape_vec((self.dw.len() / n, n), dw).expect("as many elements as W has");
         let mut pulled = vec![0.0; gradient.len()];
-        self.format.pull(&Self::theta(theta), dw, &self.scratch, &mut pulled);
+        self.format.parameter_gradient(&Self::theta(theta), dw, &self.scratch, &mut pulled);
         gradient.iter_mut().zip(&pulled).for_each(|(g, &v)| *g += T::of(v));
     }
 }

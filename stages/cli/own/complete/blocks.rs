@@ -75,7 +75,7 @@ fn in_order(args: &Args, partial: &Partial, depth: usize, facts: &mut Facts) -> 
         ),
         json!({"rank": params.rank, "p": params.p, "q": params.q, "depth": params.depth(), "chosen": chosen}),
     );
-    tell(&padded, &done, &params, n, facts);
+    add_fit_facts(&padded, &done, &params, n, facts);
     Ok(done.prediction.slice(s![..n, ..n]).to_owned())
 }
 
@@ -171,8 +171,8 @@ fn model(args: &Args, partial: &Partial, whole_rows: bool, facts: &mut Facts) ->
     Ok((choice.params, true))
 }
 
-/// What is to be said about the result.
-fn tell(partial: &Partial, done: &Completion, params: &CompletionParams, n: usize, facts: &mut Facts) {
+/// Adds the findings about the result.
+fn add_fit_facts(partial: &Partial, done: &Completion, params: &CompletionParams, n: usize, facts: &mut Facts) {
     // Rows beyond n are padding.
     let ours = |list: &[usize]| list.iter().copied().filter(|r| *r < n).collect::<Vec<_>>();
     let (empty_rows, weak_rows) = (ours(&done.empty_rows), ours(&done.weak_rows));

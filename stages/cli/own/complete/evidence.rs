@@ -32,8 +32,8 @@ pub fn scores(args: &Args, done: &Filled, facts: &mut Facts) {
     }
 }
 
-/// What is to be said about the result.
-pub fn tell(args: &Args, done: &Filled, views: bool, blocks: bool, facts: &mut Facts) {
+/// Adds the findings about the result.
+pub fn add_result_facts(args: &Args, done: &Filled, views: bool, blocks: bool, facts: &mut Facts) {
     if !blocks {
         let text =
             format!("{} beside the diagonal, trace penalty {}", count(done.rank, "dimension"), number(done.penalty));

@@ -10,7 +10,7 @@ use super::progress::Line;
 use super::{gamma, output, pictures, times};
 use crate::cli::text::duration;
 use anyhow::{Result, ensure};
-use evidence::{scores, tell};
+use evidence::{add_result_facts, scores};
 use input::{observed, partial, view};
 use kraus::Gamma;
 use kraus::completion::{Cone, FillParams, Partial, fill_from, fill_watched};
@@ -163,7 +163,7 @@ pub fn run(args: &Args) -> Result<u8> {
         scores(args, &done, &mut facts);
         done
     };
-    tell(args, &done, !views.is_empty(), by_blocks, &mut facts);
+    add_result_facts(args, &done, !views.is_empty(), by_blocks, &mut facts);
     let keep = !(args.denoise || args.psd && done.moved > 0.0);
     let full = Array2::from_shape_fn((n, n), |at| if keep && mask[at] { original[at] } else { done.matrix[at] });
     output::matrix(&args.output, full.view(), source.single())?;

@@ -1,7 +1,7 @@
 //! Costs: the order of a first run, the time it is said to take, and when the machine is measured.
 
 use crate::common::{Project, Toy};
-use pipeline::{Event, Left, Registry, RunOptions, Value, critical_path, rehearse, replay};
+use pipeline::{Event, Registry, RemainingUnit, RunOptions, Value, critical_path, rehearse, replay};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A unit costs as much as its x.
@@ -70,15 +70,15 @@ fn a_rehearsal_waits_for_inputs_and_fills_the_threads() {
     let p = project();
     let plan = p.plan(YAML);
     let costs: Vec<Option<f64>> = plan.units.iter().map(|u| cost(&u.params, 0)).collect();
-    let left: Vec<Left> =
-        costs.iter().enumerate().map(|(unit, c)| Left { unit, seconds: c.unwrap(), running: false }).collect();
+    let left: Vec<RemainingUnit> =
+        costs.iter().enumerate().map(|(unit, c)| RemainingUnit { unit, seconds: c.unwrap(), running: false }).collect();
     // One thread: all of it. Two: the chain of 1, 9 and 2 seconds, with the others beside it. More do not help.
     assert_eq!((rehearse(&plan, &left, 1), rehearse(&plan, &left, 2), rehearse(&plan, &left, 9)), (20.0, 12.0, 12.0));
     let at = |id: &str| plan.units.iter().position(|u| u.id == id).unwrap();
     let path = critical_path(&plan, &costs);
     assert_eq!((path[at("head")], path[at("alone/x=5.0")], path[at("end")]), (Some(12.0), Some(7.0), Some(2.0)));
     // What is done is not listed, what runs has its rest: 4 seconds of the tail beside 5 and 3 of the others, then the end.
-    let rest = |id: &str, seconds: f64, running: bool| Left { unit: at(id), seconds, running };
+    let rest = |id: &str, seconds: f64, running: bool| RemainingUnit { unit: at(id), seconds, running };
     let late = [
         rest("tail", 4.0, true),
         rest("alone/x=5.0", 5.0, false),
