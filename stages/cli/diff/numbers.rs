@@ -153,8 +153,11 @@ impl Numbers {
         let head = old.first().cloned().unwrap_or_default();
         for (x, y) in old.iter().zip(&new).skip(1) {
             // The name of a row is made of its cells that are not numbers.
-            let words: Vec<&str> =
+            let mut words: Vec<&str> =
                 y.iter().map(String::as_str).filter(|c| !c.is_empty() && number(c).is_none()).collect();
+            if words.is_empty() {
+                words.extend(y.first().map(String::as_str));
+            }
             for (column, (p, q)) in x.iter().zip(y).enumerate().filter(|(_, (p, q))| p != q) {
                 let (p, q) = (number(p), number(q));
                 if p.is_none() && q.is_none() {
@@ -183,9 +186,15 @@ fn text(side: &Side<'_>, stage: &str, label: &str, name: &str) -> Option<String>
     String::from_utf8(side.bytes(stage, label, name)?).ok()
 }
 
-/// The number in a cell; the first one of `0.5 ± 0.1`.
+/// The number in a cell; of `0.5 ± 0.1` the first. Tables for people also have bold cells and powers: `**(7.5 ± 8.9)×10⁻⁵**`.
 fn number(cell: &str) -> Option<f64> {
-    cell.split_whitespace().next().and_then(|word| word.parse().ok())
+    let cell = cell.trim_matches('*');
+    let (text, power) = cell.split_once("×10").unwrap_or((cell, ""));
+    let first = text.trim_start_matches('(').split_whitespace().next()?;
+    let digit = |c: char| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|d| d == c).and_then(|d| char::from_digit(d as u32, 10));
+    let power: Option<String> = power.chars().map(|c| if c == '⁻' { Some('-') } else { digit(c) }).collect();
+    let power = power.filter(|p| !p.is_empty()).map_or(String::new(), |p| format!("e{p}"));
+    format!("{first}{power}").parse().ok()
 }
 
 /// The cells of a table as this program writes it: CSV with quotes around cells that need them, or Markdown.
@@ -234,6 +243,8 @@ mod tests {
         let md = |v: &str| format!("Words.\n\n| method | error |\n|---|---:|\n| ours | {v} |\n");
         n.table("v.md", &md("0.5 ± 0.1"), &md("1.0 ± 0.1"), |_, _| false);
         assert_eq!((n.tables[2].name.as_str(), n.tables[2].change), ("v.md: ours, error", Some(1.0)));
+        let read = ["0.5", "**0.29 ± 0.14**", "(7.5 ± 8.9)×10⁻⁵", "**1.30×10⁻¹¹**", "12 ± 1", "seven", ""].map(number);
+        assert_eq!(read, [Some(0.5), Some(0.29), Some(7.5e-5), Some(1.3e-11), Some(12.0), None, None]);
         n.table("u.csv", a, "method,rank\nc,1\n", |_, _| true);
         assert_eq!(n.reshaped, ["u.csv: 2 rows of 3 columns, now 1 of 2"]);
         assert!(n.moved());

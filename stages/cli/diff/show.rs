@@ -4,6 +4,7 @@ use super::Diff;
 use super::numbers::{Moved, RAW, named};
 use super::settings::Change;
 use crate::cli::text::{Table, count};
+use std::collections::BTreeMap;
 
 /// Rows of a table that are shown without `--all`.
 const MOST: usize = 30;
@@ -65,6 +66,22 @@ fn stages_using(c: &Change) -> String {
     if c.stages.contains_key(super::settings::BY_GIT) { "changed, says git".to_string() } else { named(&c.stages) }
 }
 
+/// Source files with the stages that use them; files that only git knows, by folder.
+fn code_rows(changes: &[Change]) -> Vec<Vec<String>> {
+    let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for c in changes {
+        if c.stages.contains_key(super::settings::BY_GIT) {
+            let folder: Vec<&str> = c.what.split('/').take(2).collect();
+            *folders.entry(folder.join("/")).or_default() += 1;
+        } else {
+            rows.push(vec![c.what.clone(), named(&c.stages)]);
+        }
+    }
+    rows.extend(folders.into_iter().map(|(folder, n)| vec![folder, format!("{} changed, says git", count(n, "file"))]));
+    rows
+}
+
 fn settings_rows(changes: &[Change]) -> Vec<Vec<String>> {
     let row = |c: &Change| {
         let known = c.a.is_some() || c.b.is_some();
@@ -120,11 +137,12 @@ pub fn text(diff: &Diff, md: bool, all: bool) -> String {
         &settings_rows(&s.parameters),
         all,
     );
-    let code: Vec<Vec<String>> = s.code.iter().map(|c| vec![c.what.clone(), stages_using(c)]).collect();
+    let code =
+        if all { s.code.iter().map(|c| vec![c.what.clone(), stages_using(c)]).collect() } else { code_rows(&s.code) };
     section(
         &mut out,
         md,
-        &format!("Code: {}", count(code.len(), "file")),
+        &format!("Code: {}", count(s.code.len(), "file")),
         &["file", "stages (units)"],
         &[],
         &code,
