@@ -14,9 +14,8 @@ def test_readme(tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     assert len(blocks) == 3
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
+    for block in blocks:  # each stands alone, as people copy them
+        exec(compile(block, "README.md", "exec"), {})
     assert os.path.exists("model.npz")
 
 
