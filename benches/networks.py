@@ -78,5 +78,5 @@ for case in cases:
             times.append(1e3 * (clock() - at))
         best[form] = min(times[1:])
     form = min(best, key=best.get)
-    print(json.dumps(dict(group='networks', case=f'{model}, rank {rank}', who='PyTorch', threads=threads,
+    print(json.dumps(dict(group='networks', case=f'{model.replace("-", " ")}, rank {rank}', who='PyTorch', threads=threads,
                           milliseconds=best[form], form=form, forms=best)), flush=True)
